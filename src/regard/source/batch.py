@@ -1,0 +1,49 @@
+"""Batch: padded token ids with their mask. It does not know what a token stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """Rows of token ids, padded on the right."""
+
+    ids: Int[Tensor, "row token"]
+    mask: Bool[Tensor, "row token"]
+
+    @staticmethod
+    def of(rows: Sequence[Sequence[int]]) -> Padded:
+        longest = max(map(len, rows), default=0)
+        ids = torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)
+        lengths = torch.tensor([len(row) for row in rows])
+        return Padded(ids.reshape(len(rows), longest), torch.arange(longest) < lengths.unsqueeze(-1))
+
+    def to(self, device: torch.device | str) -> Padded:
+        return Padded(self.ids.to(device, non_blocking=True), self.mask.to(device, non_blocking=True))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Source and target of the same rows. Target rows begin with BOS and end with EOS; source rows end with EOS."""
+
+    source: Padded
+    target: Padded
+
+    def to(self, device: torch.device | str) -> Pairs:
+        return Pairs(self.source.to(device), self.target.to(device))
+
+    @property
+    def tokens(self) -> int:
+        """Target symbols to predict."""
+        return int(self.target.mask[:, 1:].sum())
