@@ -1,12 +1,52 @@
 """Recipe: a TOML file that is one real run, read into frozen dataclasses.
 
-A key nobody knows is an error that names its nearest neighbour. Modules never see these classes.
+The dataclasses are the schema: their type hints say what a key may hold, and their defaults what it holds when nobody
+says. A key nobody knows is an error that names its nearest neighbour. Modules never see these classes, and reading a
+recipe needs no torch.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
+import json
+import math
+import tomllib
+import types
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, final
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, final, get_args, get_origin, get_type_hints
+
+from regard.fault import Fault, nearest
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The range of a number. `below`: the upper end itself is outside."""
+
+    low: int | float
+    high: int | float = math.inf
+    below: bool = False
+
+    def holds(self, value: int | float) -> bool:
+        return self.low <= value < math.inf and (value < self.high if self.below else value <= self.high)
+
+    def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"{self.low:g} or more"
+        return f"from {self.low:g} up to {'but not ' if self.below else ''}{self.high:g}"
+
+
+Size: TypeAlias = Annotated[int, Within(1)]
+Count: TypeAlias = Annotated[int, Within(0)]
+Amount: TypeAlias = Annotated[float, Within(0)]
+Share: TypeAlias = Annotated[float, Within(0, 1)]
+Dropout: TypeAlias = Annotated[float, Within(0, 1, below=True)]
 
 
 @final
@@ -14,9 +54,9 @@ from typing import Literal, final
 class Penalties:
     """Weights of the attention regularisers; 0 turns one off."""
 
-    coverage: float = 0.0  # Xu 2015, eq. 14: every slot is to be read about once
+    coverage: Amount = 0.0  # Xu 2015, eq. 14: every slot is to be read about once
     entropy: float = 0.0  # above 0 sharpens, below 0 blurs
-    squared: float = 0.0  # Σ a², above 0 blurs
+    squared: Amount = 0.0  # Σ a², above 0 blurs
 
 
 @final
@@ -26,26 +66,26 @@ class RecurrentModel:
 
     kind: Literal["seq2seq", "bahdanau", "luong", "tutorial-gru"]
     cell: Literal["gru", "lstm"] = "gru"
-    embedding: int = 256
-    width: int = 256
-    encoder_layers: int = 1
-    decoder_layers: int = 1
+    embedding: Size = 256
+    width: Size = 256
+    encoder_layers: Size = 1
+    decoder_layers: Size = 1
     bidirectional: bool = True
     score: Literal["dot", "scaled_dot", "general", "additive", "concat", "location", "location_aware"] = "additive"
     scope: Literal["everywhere", "local_m", "local_p"] = "everywhere"
     align: Literal["soft", "hard", "monotonic"] = "soft"
-    reach: int = 5  # D of the local scopes
-    longest: int = 100  # slots that the location score can tell apart
-    heads: int = 1
+    reach: Size = 5  # D of the local scopes
+    longest: Size = 100  # slots that the location score can tell apart
+    heads: Size = 1
     input_feeding: bool = True
     reverse_source: bool = False
     tied: bool = False  # target embedding = output weights
     shared: bool = False  # source embedding = target embedding; needs data.shared_vocabulary
-    dropout_embedding: float = 0.0
-    dropout_state: float = 0.0
-    dropout_output: float = 0.0
-    dropout_weights: float = 0.0
-    dropout_word: float = 0.0  # whole words of either side
+    dropout_embedding: Dropout = 0.0
+    dropout_state: Dropout = 0.0
+    dropout_output: Dropout = 0.0
+    dropout_weights: Dropout = 0.0
+    dropout_word: Dropout = 0.0  # whole words of either side
 
 
 @final
@@ -54,25 +94,28 @@ class TransformerModel:
     """Vaswani 2017, pre-norm."""
 
     kind: Literal["transformer"]
-    width: int = 256
-    heads: int = 4
-    inner: int = 1024
-    encoder_layers: int = 3
-    decoder_layers: int = 3
+    width: Size = 256
+    heads: Size = 4
+    inner: Size = 1024
+    encoder_layers: Size = 3
+    decoder_layers: Size = 3
     positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
     tied: bool = True
     shared: bool = False
-    dropout: float = 0.1
-    dropout_weights: float = 0.0
-    dropout_word: float = 0.0
+    dropout: Dropout = 0.1
+    dropout_weights: Dropout = 0.0
+    dropout_word: Dropout = 0.0
+
+
+FAMILIES = (RecurrentModel, TransformerModel)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     kind: Literal["bpe", "unigram", "word", "char"] = "bpe"
-    size: int = 4000
-    dropout: float = 0.0  # BPE-dropout, in training only
+    size: Size = 4000
+    dropout: Dropout = 0.0  # BPE-dropout, in training only
 
 
 @final
@@ -82,8 +125,8 @@ class Data:
     target: Vocabulary = field(default_factory=Vocabulary)
     shared_vocabulary: bool = False
     clean: tuple[str, ...] = ("nfc", "space", "control", "width", "quotes", "joiners")
-    longest: int = 200  # tokens a side
-    ratio: float = 9.0  # between the lengths of the two sides, in characters, for lines of some length
+    longest: Size = 200  # tokens a side
+    ratio: Annotated[float, Within(1)] = 9.0  # between the two sides, in characters, for lines of some length
     distinct: bool = True  # a pair that stands twice is read once
 
 
@@ -92,37 +135,37 @@ class Data:
 class Train:
     """Times end a run at whichever comes first; 0 means no such limit."""
 
-    minutes: float = 0.0
-    epochs: float = 0.0
-    updates: int = 0
-    batch_tokens: int = 2000
-    rate: float = 1e-3
-    warmup: float = 0.05  # share of the budget
+    minutes: Amount = 0.0
+    epochs: Amount = 0.0
+    updates: Count = 0
+    batch_tokens: Size = 2000
+    rate: Amount = 1e-3
+    warmup: Dropout = 0.05  # share of the budget
     schedule: Literal["cosine", "linear", "inverse_sqrt", "constant"] = "cosine"
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    label_smoothing: float = 0.1
-    sampling: float = 0.0  # scheduled sampling: the share of own predictions fed at the end of the run
+    weight_decay: Amount = 0.01
+    clip: Amount = 1.0
+    label_smoothing: Dropout = 0.1
+    sampling: Share = 0.0  # scheduled sampling: the share of own predictions fed at the end of the run
     average: Literal["ema", "last", "none"] = "ema"
-    average_decay: float = 0.999
-    average_last: int = 5
-    patience: int = 0  # dev scores without a better one; 0: never stop early
-    checkpoint_updates: int = 500
-    keep: int = 2
+    average_decay: Dropout = 0.999
+    average_last: Size = 5
+    patience: Count = 0  # dev scores without a better one; 0: never stop early
+    checkpoint_updates: Size = 500
+    keep: Size = 2
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     penalties: Penalties = field(default_factory=Penalties)
-    reinforce_entropy: float = 0.01  # hard attention: bonus for undecided weights
-    seed: int = 1
-    dev_pairs: int = 1000
+    reinforce_entropy: Amount = 0.01  # hard attention: bonus for undecided weights
+    seed: Annotated[int, Within(0, 2**63 - 1)] = 1
+    dev_pairs: Size = 1000
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    beam: int = 5
-    length: float = 1.0  # exponent of the length normalisation
-    coverage: float = 0.0  # weight of the coverage penalty (Wu 2016, eq. 14)
-    no_repeat: int = 0  # n-grams of this size stand at most once
+    beam: Size = 5
+    length: Amount = 1.0  # exponent of the length normalisation
+    coverage: Amount = 0.0  # weight of the coverage penalty (Wu 2016, eq. 14)
+    no_repeat: Count = 0  # n-grams of this size stand at most once
     replace_unknown: bool = True
 
 
@@ -136,3 +179,221 @@ class Recipe:
     data: Data = field(default_factory=Data)
     train: Train = field(default_factory=Train)
     search: Search = field(default_factory=Search)
+
+
+def load(name: str | Path, settings: Sequence[str] = ()) -> Recipe:
+    """The recipe of that file, or the shipped one of that name, changed by settings such as `train.rate=0.001`."""
+    document, where = read(str(name))
+    build(document, where)  # so that what is wrong in the file is not blamed on the settings
+    return build(override(document, settings), "--set" if settings else where)
+
+
+def loads(text: str, where: str) -> Recipe:
+    """The recipe that `text` spells; `where` is its name in complaints."""
+    return build(_document(text, where, Path(), ()), where)
+
+
+def build(document: Mapping[str, Any], where: str) -> Recipe:
+    """Typed and checked key by key; that the keys also fit each other is for `check`."""
+    return _table(Recipe, document, "", where)
+
+
+def override(document: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """The tables with `key=value` settings laid over them. A value is TOML, or plain text where that cannot be read."""
+    tables = dict(document)
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        path = [part.strip() for part in key.split(".")]
+        if not equals or not all(path):
+            raise Fault(f"--set {setting}: give it as table.key=value, such as train.rate=0.001")
+        change: Any = _value(text.strip())
+        for part in reversed(path):
+            change = {part: change}
+        tables = _merged(tables, change)
+    return tables
+
+
+def dump(recipe: Recipe) -> dict[str, Any]:
+    """Every key with its value, in plain dicts and lists that JSON and TOML can hold; `build` reads them back equal."""
+    return dict(json.loads(json.dumps(dataclasses.asdict(recipe))))
+
+
+def to_toml(recipe: Recipe) -> str:
+    return "\n".join(_lines(dump(recipe), "")) + "\n"
+
+
+def recipes() -> dict[str, str]:
+    """The names of the shipped recipes, each with the line that says what it is about."""
+    return {name: str(read(name)[0].get("about", "")) for name in _shipped()}
+
+
+def check(recipe: Recipe) -> None:
+    """Do the keys fit each other? To be asked of the recipe as it will run, with every setting in."""
+    train, data, model = recipe.train, recipe.data, recipe.model
+    if not (train.minutes or train.epochs or train.updates):
+        raise Fault("a run needs an end: set train.minutes, train.epochs or train.updates")
+    if data.shared_vocabulary and data.source != data.target:
+        raise Fault("data.shared_vocabulary needs data.source and data.target to be alike")
+    if model.shared and not data.shared_vocabulary:
+        raise Fault("model.shared needs data.shared_vocabulary = true: one embedding reads one vocabulary")
+    if model.heads > 1 and model.width % model.heads:
+        raise Fault(f"model.heads = {model.heads} does not divide model.width = {model.width}")
+    if isinstance(model, TransformerModel) and model.positions == "rotary" and model.width // model.heads % 2:
+        raise Fault("rotary positions turn pairs of numbers: model.width / model.heads has to be even")
+
+
+def _shipped() -> list[str]:
+    folder = resources.files("regard").joinpath("recipes")
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def read(name: str, folder: Path = Path(), above: tuple[str, ...] = ()) -> tuple[dict[str, Any], str]:
+    """The unchecked tables of a recipe, and where they stand. Paths begin at `folder`; `above` are those that led here."""
+    if name in (known := _shipped()):
+        where, beside = f"{name}.toml", Path()
+        text = resources.files("regard").joinpath("recipes", where).read_text(encoding="utf-8")
+    elif not name.endswith(".toml") and "/" not in name:
+        raise Fault(f"no recipe is called {name!r}{nearest(name, known)} (a file of your own ends in .toml)")
+    else:
+        path = folder / name
+        where, beside = str(path), path.parent
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "this is not UTF-8 text"
+            raise Fault(f"{where}: {reason}") from error
+    if where in above or len(above) > 9:
+        raise Fault(f"{where}: extends itself, by {' -> '.join([*above, where])}")
+    return _document(text, where, beside, above), where
+
+
+def _document(text: str, where: str, folder: Path, above: tuple[str, ...]) -> dict[str, Any]:
+    """The tables of a TOML text over those of the recipe it extends, whose path begins at `folder`."""
+    try:
+        document = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError says the line; else it was a number of thousands of digits
+        raise Fault(f"{where}: {error}") from error
+    parent = document.pop("extends", None)
+    if parent is None:
+        return document
+    if not isinstance(parent, str):
+        raise Fault(f"{where}: extends = {parent!r} is not text, but the name of a recipe or the path of one")
+    return _merged(read(parent, folder, (*above, where))[0], document)
+
+
+def _merged(below: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid over `below`, table by table. A model of another family begins anew: the old keys do not fit it."""
+    merged = dict(below)
+    for key, value in over.items():
+        old = merged.get(key)
+        if not isinstance(old, Mapping) or not isinstance(value, Mapping):
+            merged[key] = value
+        elif key == "model" and _family(value.get("kind", old.get("kind"))) is not _family(old.get("kind")):
+            merged[key] = dict(value)
+        else:
+            merged[key] = _merged(old, value)
+    return merged
+
+
+def _value(text: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except ValueError:
+        return text
+    return parsed["value"] if list(parsed) == ["value"] else text
+
+
+def _family(kind: object) -> type[RecurrentModel] | type[TransformerModel] | None:
+    return next((family for family in FAMILIES if kind in get_args(get_type_hints(family)["kind"])), None)
+
+
+def _keys(table: Any, prefix: str) -> Iterator[str]:
+    for name, hint in get_type_hints(table).items():
+        yield prefix + name
+        for inner in get_args(hint) if isinstance(hint, types.UnionType) else [hint]:
+            if dataclasses.is_dataclass(inner):
+                yield from _keys(inner, f"{prefix}{name}.")
+
+
+def _unknown(table: type, prefix: str, name: str, where: str) -> Fault:
+    """The last part of a name decides which key is near; those of the same table go before all others."""
+    leaves = {key.rpartition(".")[2]: key for key in _keys(Recipe, "") if key != prefix + name}
+    leaves |= {leaf: prefix + leaf for leaf in get_type_hints(table)}
+    found = difflib.get_close_matches(name, leaves, n=1, cutoff=0.5)
+    return Fault(f"{where}: {prefix}{name} is not a key" + (f"; did you mean {leaves[found[0]]!r}?" if found else ""))
+
+
+def _not_among(known: Sequence[str], value: object, key: str, where: str) -> Fault:
+    every = f"; it is one of {', '.join(known)}"
+    if value is None:
+        return Fault(f"{where}: {key} is missing{every}")
+    return Fault(f"{where}: {key} = {value!r} is not known{nearest(str(value), known) or every}")
+
+
+def _table(table: type[T], document: object, key: str, where: str) -> T:
+    """A dataclass from a TOML table."""
+    if not isinstance(document, Mapping):
+        raise Fault(f"{where}: {key} = {document!r} is a value; write it as a table, [{key}]")
+    hints = get_type_hints(table, include_extras=True)
+    prefix = f"{key}." if key else ""
+    for name in document:
+        if name not in hints:
+            raise _unknown(table, prefix, name, where)
+    if table is Recipe and "model" not in document:  # all else but `kind` has a default
+        raise Fault(f"{where}: the table [model] is missing")
+    return table(**{name: _typed(hints[name], value, prefix + name, where) for name, value in document.items()})
+
+
+def _typed(hint: Any, value: object, key: str, where: str) -> Any:
+    """`value` as the type hint wants it, or a Fault."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, within = get_args(hint)
+        number = _typed(inner, value, key, where)
+        if not within.holds(number):
+            raise Fault(f"{where}: {key} = {number} has to be {within}")
+        return number
+    if origin is Literal:
+        if value not in get_args(hint):
+            raise _not_among(get_args(hint), value, key, where)
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise Fault(f"{where}: {key} = {value!r} has to be a list")
+        return tuple(_typed(get_args(hint)[0], item, f"{key}[{i}]", where) for i, item in enumerate(value))
+    if origin is types.UnionType:
+        return _model(value, key, where)
+    return _plain(hint, value, key, where) if hint in PLAIN else _table(hint, value, key, where)
+
+
+PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "text in quotes"}
+
+
+def _plain(hint: type, value: object, key: str, where: str) -> bool | int | float | str:
+    if hint is float and type(value) is int and abs(value) <= 2**53:
+        return float(value)
+    if type(value) is hint and (not isinstance(value, float) or math.isfinite(value)):  # `type`, as True is an int too
+        return value  # type: ignore[return-value]
+    raise Fault(f"{where}: {key} = {value!r} has to be {PLAIN[hint]}")
+
+
+def _model(value: object, key: str, where: str) -> RecurrentModel | TransformerModel:
+    """The table's `kind` says which class reads it."""
+    kind = value.get("kind") if isinstance(value, Mapping) else ""
+    family = _family(kind)
+    if isinstance(value, Mapping) and family is None:
+        every = [name for family in FAMILIES for name in get_args(get_type_hints(family)["kind"])]
+        raise _not_among(every, kind, f"{key}.kind", where)
+    return _table(family or RecurrentModel, value, key, where)
+
+
+def _lines(table: Mapping[str, Any], key: str) -> Iterator[str]:
+    """TOML: the plain keys of a table come before its tables. JSON writes text, numbers and lists as TOML does."""
+    for name, value in table.items():
+        if not isinstance(value, Mapping):
+            yield f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield f"\n[{key}{name}]"
+            yield from _lines(value, f"{key}{name}.")
