@@ -60,7 +60,7 @@ class Bound:
 @final
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What an attention remembers of its own earlier steps: how many there were, the last weights and their running sum.
+    """What an attention remembers of its own earlier steps: how many, the last weights and their running sum.
 
     The weights are None where nobody computed them (the fused path).
     """

@@ -1,0 +1,105 @@
+r"""Bahdanau's decoder: look, then step.
+
+$c_t = \mathrm{Attention}(s_{t-1}, M)$,  $s_t = \mathrm{cell}([y_{t-1}; c_t], s_{t-1})$,
+$o_t = \tanh(W [s_t; c_t; y_{t-1}])$
+
+(Bahdanau 2015, 3.1 and A.2.2, with tanh for maxout in the deep output.) Without the deep output $o_t = s_t$, as the
+tutorials have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.attention import Attention, MultiHead
+from regard.decode.bridge import Bridge
+from regard.decode.core import Decoded, Decoder, Stepped, over_heads
+from regard.layer.embedding import Embedding
+from regard.layer.recurrent import Carry, Cell, Stack
+from regard.memory import Bound, Memory, Past
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BahdanauState:
+    carry: Carry
+    memory: Bound
+    past: Past
+
+    def rows(self, index: Int[Tensor, " row"]) -> BahdanauState:
+        return BahdanauState(self.carry.rows(index), self.memory.rows(index), self.past.rows(index))
+
+
+@final
+class BahdanauDecoder(Decoder[BahdanauState]):
+    def __init__(
+        self,
+        embedding: Embedding,
+        attention: Attention | MultiHead,
+        cell: Cell,
+        width: int,
+        layers: int,
+        memory: int,
+        summary: int,
+        features: int | None,
+        *,
+        drop: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.attention = attention
+        self.width = width if features is None else features
+        inputs = embedding.table.embedding_dim
+        self.stack = Stack(cell, inputs + memory, width, layers, drop=drop)
+        self.bridge = Bridge(summary, width, layers, cell == "lstm")
+        self.deep = None if features is None else nn.Linear(width + memory + inputs, features)
+
+    @override
+    def start(self, memory: Memory, *, track: bool = False) -> BahdanauState:
+        bound = self.attention.bind(memory)
+        return BahdanauState(self.bridge(memory), bound, self.attention.start(bound, track=track))
+
+    @override
+    def step(self, tokens: Int[Tensor, " row"], state: BahdanauState) -> Stepped[BahdanauState]:
+        word = self.embedding(tokens.unsqueeze(1)).squeeze(1)
+        stepped, context = self._step(word, state, None)
+        return replace(stepped, features=self._output(stepped.features, context, word))
+
+    @override
+    def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
+        words = self.embedding(tokens)
+        state = self.start(memory)
+        masks = self.stack.masks(words)
+        steps, contexts = [], []
+        for word in words.unbind(1):
+            stepped, context = self._step(word, state, masks)
+            state = stepped.state
+            steps.append(stepped)
+            contexts.append(context)
+        decoded = Decoded.of(steps)
+        # the deep output needs no recurrence: one product for all steps
+        return replace(decoded, features=self._output(decoded.features, torch.stack(contexts, 1), words))
+
+    @override
+    def coverage(self, state: BahdanauState) -> Float[Tensor, "row slot"] | None:
+        return over_heads(state.past.coverage)
+
+    def _step(
+        self, word: Tensor, state: BahdanauState, masks: Tensor | None
+    ) -> tuple[Stepped[BahdanauState], Float[Tensor, "row memory"]]:
+        """The step's top, before the deep output, and the context it read."""
+        read = self.attention(state.carry.top.unsqueeze(1), state.memory, state.past)
+        context = read.context.squeeze(1)
+        carry = self.stack.step(torch.cat([word, context.to(word.dtype)], -1), state.carry, masks)
+        return Stepped.after(read, carry.top, BahdanauState(carry, state.memory, read.past)), context
+
+    def _output(self, top: Tensor, context: Tensor, word: Tensor) -> Tensor:
+        if self.deep is None:
+            return top
+        return torch.tanh(self.deep(torch.cat([top, context.to(top.dtype), word.to(top.dtype)], -1)))

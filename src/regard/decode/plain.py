@@ -1,0 +1,47 @@
+r"""The decoder without attention: $s_t = \mathrm{cell}(y_{t-1}, s_{t-1})$ from $s_0 = \tanh(W z)$ (Sutskever 2014).
+
+All that it ever knows of the source is the one vector z: the bottleneck that attention removes.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from jaxtyping import Float, Int
+from torch import Tensor
+from typing_extensions import override
+
+from regard.decode.bridge import Bridge
+from regard.decode.core import Decoded, Decoder, Stepped
+from regard.layer.embedding import Embedding
+from regard.layer.recurrent import Carry, Cell, Stack
+from regard.memory import Memory
+
+
+@final
+class PlainDecoder(Decoder[Carry]):
+    def __init__(
+        self, embedding: Embedding, cell: Cell, width: int, layers: int, summary: int, *, drop: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.width = width
+        self.stack = Stack(cell, embedding.table.embedding_dim, width, layers, drop=drop)
+        self.bridge = Bridge(summary, width, layers, cell == "lstm")
+
+    @override
+    def start(self, memory: Memory, *, track: bool = False) -> Carry:
+        return self.bridge(memory)
+
+    @override
+    def step(self, tokens: Int[Tensor, " row"], state: Carry) -> Stepped[Carry]:
+        carry = self.stack.step(self.embedding(tokens.unsqueeze(1)).squeeze(1), state)
+        return Stepped(carry.top, carry)
+
+    @override
+    def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
+        return Decoded(self.stack.run(self.embedding(tokens), self.bridge(memory)))
+
+    @override
+    def coverage(self, state: Carry) -> Float[Tensor, "row slot"] | None:
+        return None

@@ -1,0 +1,82 @@
+r"""Recurrent encoder: $h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]$ (Bahdanau 2015, 3.2), or one direction alone.
+
+The summary is what each direction of the top layer knows after its last word. With `reverse`, the words are read last
+to first (Sutskever 2014, 3.3), and slot i of the memory is still word i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+from regard.encode.core import Encoder
+from regard.layer.dropout import locked
+from regard.layer.embedding import Embedding
+from regard.layer.recurrent import Cell, Stack
+from regard.memory import Memory
+from regard.source.batch import Padded
+
+
+@final
+class RecurrentEncoder(Encoder):
+    def __init__(
+        self,
+        embedding: Embedding,
+        cell: Cell,
+        width: int,
+        layers: int = 1,
+        *,
+        bidirectional: bool = True,
+        reverse: bool = False,
+        drop: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if bidirectional and width % 2:
+            raise ValueError(f"two directions share the width, so it must be even, got {width}")
+        self.embedding = embedding
+        self.width = self.summary = width
+        self.reverse = reverse
+        self.drop = drop
+        each = width // 2 if bidirectional else width
+        first = embedding.table.embedding_dim
+        inputs = [first, *[width] * (layers - 1)]
+        self.ahead = _stacks(cell, inputs, each)
+        self.back = _stacks(cell, inputs if bidirectional else [], each)
+
+    @override
+    def forward(self, source: Padded) -> Memory:
+        turned = reversed_rows(source.mask)
+        x = self.embedding(source.ids)
+        x = _take(x, turned) if self.reverse else x
+        summary = x[:, 0]
+        last = (source.mask.sum(-1) - 1).clamp(min=0)
+        for number, ahead in enumerate(self.ahead):
+            x = locked(x, self.drop, self.training and number > 0)
+            parts = [ahead.run(x, ahead.zero(x))]
+            if self.back:
+                back = self.back[number]
+                parts.append(back.run(_take(x, turned), back.zero(x)))
+            summary = torch.cat([part[torch.arange(len(last), device=last.device), last] for part in parts], -1)
+            x = torch.cat([parts[0], *(_take(part, turned) for part in parts[1:])], -1)
+        x = _take(x, turned) if self.reverse else x
+        x = locked(x, self.drop, self.training) * source.mask.unsqueeze(-1)
+        return Memory(x, x, source.mask, summary)
+
+
+def _stacks(cell: Cell, inputs: Sequence[int], width: int) -> Sequence[Stack]:
+    return cast("Sequence[Stack]", nn.ModuleList(Stack(cell, size, width) for size in inputs))
+
+
+def reversed_rows(mask: Bool[Tensor, "row slot"]) -> Tensor:
+    """For each place, the place that stands there when a row's real slots are read last to first. Padding stays."""
+    place = torch.arange(mask.shape[-1], device=mask.device).expand(mask.shape)
+    return torch.where(mask, mask.sum(-1, keepdim=True) - 1 - place, place)
+
+
+def _take(x: Float[Tensor, "row slot width"], place: Tensor) -> Float[Tensor, "row slot width"]:
+    return x.gather(1, place.unsqueeze(-1).expand(x.shape))

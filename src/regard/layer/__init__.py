@@ -1,0 +1,1 @@
+"""Parts that encoders and decoders share. They know neither memories nor attention."""

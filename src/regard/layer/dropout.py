@@ -1,0 +1,15 @@
+r"""Locked dropout: $\tilde x_t = m \odot x_t$, one mask $m$ for all steps of a row (Gal & Ghahramani 2016)."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+def mask(like: Float[Tensor, "row *rest"], width: int, drop: float) -> Float[Tensor, "row width"]:
+    """The mask of each row, scaled so that the mean stays."""
+    return like.new_empty(like.shape[0], width).bernoulli_(1 - drop).div_(1 - drop)
+
+
+def locked(x: Float[Tensor, "row step width"], drop: float, training: bool) -> Float[Tensor, "row step width"]:
+    return x * mask(x, x.shape[-1], drop).unsqueeze(1) if training and drop else x
