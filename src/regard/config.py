@@ -249,7 +249,7 @@ def _shipped() -> list[str]:
 
 
 def read(name: str, folder: Path = Path(), above: tuple[str, ...] = ()) -> tuple[dict[str, Any], str]:
-    """The unchecked tables of a recipe, and where they stand. Paths begin at `folder`; `above` are those that led here."""
+    """The unchecked tables of a recipe, and where they stand. Paths begin at `folder`; `above` are what led here."""
     if name in (known := _shipped()):
         where, beside = f"{name}.toml", Path()
         text = resources.files("regard").joinpath("recipes", where).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Fault: what the user gave was wrong. The command prints its one line and exits with 2; nothing else uses that code."""
+"""Fault: what the user gave was wrong. The command prints its one line and exits with 2, a code of nothing else."""
 
 from __future__ import annotations
 

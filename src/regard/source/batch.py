@@ -39,11 +39,11 @@ class Pairs:
 
     source: Padded
     target: Padded
+    tokens: int  # target symbols to predict, counted where the batch is made: a device is never asked
+
+    @staticmethod
+    def of(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Pairs:
+        return Pairs(Padded.of(sources), Padded.of(targets), sum(max(0, len(row) - 1) for row in targets))
 
     def to(self, device: torch.device | str) -> Pairs:
-        return Pairs(self.source.to(device), self.target.to(device))
-
-    @property
-    def tokens(self) -> int:
-        """Target symbols to predict."""
-        return int(self.target.mask[:, 1:].sum())
+        return Pairs(self.source.to(device), self.target.to(device), self.tokens)

@@ -1,0 +1,55 @@
+r"""The contract of a search: it grows ids symbol by symbol by $\log p(y) = \sum_t \log p(y_t \mid y_{<t})$.
+
+A search sees a step function and a state it can reorder, nothing else. It does not know what a model is, what the state
+holds (a memory, past attention, a language model) nor what the ids spell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, final, runtime_checkable
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+Same = TypeVar("Same")
+
+
+@runtime_checkable
+class State(Protocol):
+    """Everything a decoder carries between two steps, a row for every hypothesis."""
+
+    def rows(self: Same, index: Int[Tensor, " row"]) -> Same:
+        """The same state for the chosen rows; a row may be chosen twice, or not at all."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+
+
+@runtime_checkable
+class Stepper(Protocol[S]):
+    """What a search needs of a model."""
+
+    def step(self, tokens: Int[Tensor, " row"], state: S) -> tuple[Float[Tensor, "row symbol"], S]:
+        """Reads one symbol (BOS at first) and gives the log-probabilities of the next one. Changes nothing in place."""
+        ...
+
+    def bonus(self, state: S) -> Float[Tensor, " row"] | None:
+        """Added to the score of a hypothesis that is complete, e.g. a coverage penalty.
+
+        Never above 0: the search stops as soon as nothing alive can win, and a bonus that lifts would prove it wrong.
+        """
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One output. `ids` has neither BOS nor EOS; `log_probs` has one number a symbol, the EOS of a finished one too."""
+
+    ids: tuple[int, ...]
+    score: float
+    log_prob: float
+    log_probs: tuple[float, ...]
+    finished: bool
