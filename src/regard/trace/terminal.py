@@ -7,26 +7,24 @@ It knows no reader and no head: it draws one matrix with its two axes.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, final
 
 from jaxtyping import Float
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions
 from rich.text import Text
 from torch import Tensor
 
 from regard.trace.core import Axis
+from regard.trace.label import LEFT_TO_RIGHT, clean, clipped, columns, turned
 
 SHADES: Final = " ░▒▓█"
 # One hue from night to day; the cells carry their own ground, so dark and light terminals show the same picture.
 RAMP: Final = ((20, 28, 44), (28, 66, 112), (38, 120, 178), (116, 188, 232), (236, 248, 255))
 WIDEST, NARROWEST = 5, 2  # columns of a cell; from 4 on there is room for the number
 LABEL: Final = 24  # columns that a target word may ask for before cells shrink and panels fold
-LEFT_TO_RIGHT: Final = "\u200e"  # keeps a line that ends in Arabic or Hebrew from being turned around as a whole
 
 
 @final
@@ -43,7 +41,7 @@ class Heatmap:
         if tuple(self.weights.shape) != (len(self.target), len(self.source)):
             raise ValueError(f"weights {tuple(self.weights.shape)} for {len(self.target)}x{len(self.source)} labels")
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         # Sixteen colours hold no ramp. NO_COLOR and pipes reach us through the console.
         colour = console.color_system in {"256", "truecolor"} and not console.no_color
         yield self.text(options.max_width, colour)
@@ -54,7 +52,7 @@ class Heatmap:
         room = min(max((columns(each) for each in self.target.labels), default=0), LABEL, width // 3)
         cell = max(NARROWEST, min(WIDEST, (width - room - 1) // max(len(self.source), 1)))
         across = max(1, (width - room - 1) // cell)
-        lines = [Text(clipped(self.title, width), style="bold")] if self.title else []
+        lines = [Text(clipped(clean(self.title), width), style="bold")] if self.title else []
         for start in range(0, len(self.source), across):
             slots = range(start, min(start + across, len(self.source)))
             lines += [*self._header(slots, cell, width), *self._rows(slots, cell, top, width, colour), Text()]
@@ -86,43 +84,8 @@ class Heatmap:
             yield line
 
 
-def columns(text: str) -> int:
-    """The most columns a terminal may give a text: spacing vowel signs ('ा') take none in some and one in others."""
-    return cell_len(text) + sum(unicodedata.category(letter) == "Mc" and cell_len(letter) == 0 for letter in text)
-
-
-def clipped(text: str, room: int) -> str:
-    """The text, or its beginning and '…', in at most `room` columns; never a letter without its signs."""
-    if columns(text) <= room:
-        return text
-    kept = ""
-    for cluster in clusters(text):
-        if columns(kept + cluster) > room - 1:
-            break
-        kept += cluster
-    return kept + "…" if room > 0 else ""
-
-
-def clusters(text: str) -> list[str]:
-    """Letters with the signs that sit on them."""
-    found: list[str] = []
-    for letter in text:
-        joins = unicodedata.category(letter) in {"Mn", "Mc", "Me", "Cf"}
-        if joins and found:
-            found[-1] += letter
-        else:
-            found.append(letter)
-    return found
-
-
-def clean(label: str) -> str:
-    """A label on one line: a control character (a tab, an escape) would move the cursor."""
-    return "".join("␣" if unicodedata.category(each) in {"Cc", "Zl", "Zp"} else each for each in label)
-
-
 def _mark(label: str) -> str:
-    turned = any(unicodedata.bidirectional(each) in {"R", "AL"} for each in label)
-    return LEFT_TO_RIGHT if turned else ""
+    return LEFT_TO_RIGHT if turned(label) else ""
 
 
 def _shade(share: float) -> str:
