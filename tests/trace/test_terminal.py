@@ -17,8 +17,8 @@ from regard.trace.core import Axis
 from regard.trace.label import clean, clipped, clusters, columns
 from regard.trace.terminal import Heatmap
 
-ENGLISH = tuple("Rahul is a good boy. </s>".split())
-MARATHI = tuple("राहुल एक चांगला मुलगा आहे। </s>".split())
+ENGLISH = ("Rahul", "is", "a", "good", "boy.", "</s>")
+MARATHI = ("राहुल", "एक", "चांगला", "मुलगा", "आहे।", "</s>")
 
 
 def made(source: tuple[str, ...], target: tuple[str, ...], title: str = "") -> Heatmap:
@@ -27,7 +27,8 @@ def made(source: tuple[str, ...], target: tuple[str, ...], title: str = "") -> H
 
 
 def printed(heat: Heatmap, width: int = 80, **about: object) -> str:
-    Style.parse.cache_clear()  # rich keeps the codes that a style had in the first colour system it was printed in
+    for cache in (Style.parse, Style._add):
+        cache.cache_clear()  # rich keeps the codes that a style had in the first colour system it was printed in
     out = io.StringIO()
     settings = {"color_system": None, "force_terminal": False, "legacy_windows": False, **about}
     Console(file=out, width=width, **settings).print(heat)  # type: ignore[arg-type]
