@@ -9,6 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
@@ -81,8 +82,9 @@ class Attention(nn.Module):
         """Before the first step. `track` asks for weights and coverage even where nothing needs them."""
         if not (track or self.sequential):
             return Past(0)
-        first = self.align.first(memory.mask.expand(memory.keys.shape[:-1])).to(memory.keys.dtype)
-        return Past(0, first, first.new_zeros(first.shape))
+        first = self.align.first(memory.mask.expand(memory.keys.shape[:-1]))
+        first = first.to(torch.promote_types(memory.keys.dtype, torch.float32))  # what is summed over steps stays exact
+        return Past(0, first, torch.zeros_like(first))
 
     def forward(self, query: Float[Tensor, "*batch query dim"], memory: Bound, past: Past | None = None) -> Attended:
         steps = query.shape[-2]

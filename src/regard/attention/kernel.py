@@ -1,6 +1,7 @@
 """Fused kernels: the same context without ever writing the weights down.
 
-Which kernel runs is torch's choice (flash, memory-efficient, or a plain loop); an empty row gives 0 in every one.
+Which kernel runs is torch's choice (flash, memory-efficient, cuDNN, or a plain loop). Of an empty row most make 0, but
+cuDNN the mean of what is masked, so it is zeroed here.
 """
 
 from __future__ import annotations
@@ -23,4 +24,5 @@ def product(
     if bare:
         query, keys, values, mask = (x.unsqueeze(1) for x in (query, keys, values, mask))
     context = scaled_dot_product_attention(query, keys, values, attn_mask=mask, dropout_p=drop, scale=scale)
+    context = context.masked_fill(~mask.any(-1, keepdim=True), 0.0)
     return context.squeeze(1) if bare else context

@@ -56,29 +56,28 @@ class BahdanauDecoder(Decoder[BahdanauState]):
         self.attention = attention
         self.width = width if features is None else features
         inputs = embedding.table.embedding_dim
-        self.stack = Stack(cell, inputs + memory, width, layers, drop=drop)
+        self.stack = Stack(cell, inputs, width, layers, fed=memory, drop=drop)
         self.bridge = Bridge(summary, width, layers, cell == "lstm")
         self.deep = None if features is None else nn.Linear(width + memory + inputs, features)
 
     @override
     def start(self, memory: Memory, *, track: bool = False) -> BahdanauState:
         bound = self.attention.bind(memory)
-        return BahdanauState(self.bridge(memory), bound, self.attention.start(bound, track=track))
+        return BahdanauState(self.stack.begin(self.bridge(memory)), bound, self.attention.start(bound, track=track))
 
     @override
     def step(self, tokens: Int[Tensor, " row"], state: BahdanauState) -> Stepped[BahdanauState]:
         word = self.embedding(tokens.unsqueeze(1)).squeeze(1)
-        stepped, context = self._step(word, state, None)
+        stepped, context = self._step(self.stack.known(word), state)
         return replace(stepped, features=self._output(stepped.features, context, word))
 
     @override
     def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
         words = self.embedding(tokens)
         state = self.start(memory)
-        masks = self.stack.masks(words)
         steps, contexts = [], []
-        for word in words.unbind(1):
-            stepped, context = self._step(word, state, masks)
+        for known in self.stack.known(words).unbind(1):
+            stepped, context = self._step(known, state)
             state = stepped.state
             steps.append(stepped)
             contexts.append(context)
@@ -90,13 +89,11 @@ class BahdanauDecoder(Decoder[BahdanauState]):
     def coverage(self, state: BahdanauState) -> Float[Tensor, "row slot"] | None:
         return over_heads(state.past.coverage)
 
-    def _step(
-        self, word: Tensor, state: BahdanauState, masks: Tensor | None
-    ) -> tuple[Stepped[BahdanauState], Float[Tensor, "row memory"]]:
+    def _step(self, known: Tensor, state: BahdanauState) -> tuple[Stepped[BahdanauState], Float[Tensor, "row memory"]]:
         """The step's top, before the deep output, and the context it read."""
         read = self.attention(state.carry.top.unsqueeze(1), state.memory, state.past)
         context = read.context.squeeze(1)
-        carry = self.stack.step(torch.cat([word, context.to(word.dtype)], -1), state.carry, masks)
+        carry = self.stack.step(known, context, state.carry)
         return Stepped.after(read, carry.top, BahdanauState(carry, state.memory, read.past)), context
 
     def _output(self, top: Tensor, context: Tensor, word: Tensor) -> Tensor:

@@ -17,14 +17,13 @@ class Bridge(nn.Module):
         super().__init__()
         self.hidden = nn.Linear(summary, layers * width)
         self.cell = nn.Linear(summary, layers * width) if gated else None
-        self.shape = (layers, width)
+        self.layers = layers
 
     def forward(self, memory: Memory) -> Carry:
         if memory.summary is None:
             raise ValueError(f"a recurrent decoder begins from a summary, and the memory {memory.name!r} has none")
-        hidden = torch.tanh(self.hidden(memory.summary)).reshape(-1, *self.shape)
-        cell = None if self.cell is None else self.cell(memory.summary).reshape(-1, *self.shape)
-        return Carry(hidden, cell)
+        hidden = torch.tanh(self.hidden(memory.summary)).chunk(self.layers, -1)
+        return Carry(hidden, () if self.cell is None else self.cell(memory.summary).chunk(self.layers, -1))
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -58,22 +58,21 @@ class LuongDecoder(Decoder[LuongState]):
         self.attention = attention
         self.width = features
         self.feeding = feeding
-        self.drop = drop
-        inputs = embedding.table.embedding_dim + (features if feeding else 0)
-        self.stack = Stack(cell, inputs, width, layers, drop=drop)
+        inputs = embedding.table.embedding_dim
+        self.stack = Stack(cell, inputs, width, layers, fed=features if feeding else 0, drop=drop)
         self.bridge = Bridge(summary, width, layers, cell == "lstm")
         self.combine = nn.Linear(memory + width, features)
 
     @override
     def start(self, memory: Memory, *, track: bool = False) -> LuongState:
         bound = self.attention.bind(memory)
-        carry = self.bridge(memory)
-        fed = carry.hidden.new_zeros(carry.hidden.shape[0], self.width) if self.feeding else None
+        carry = self.stack.begin(self.bridge(memory))
+        fed = carry.top.new_zeros(carry.top.shape[0], self.width) if self.feeding else None
         return LuongState(carry, bound, self.attention.start(bound, track=track), fed)
 
     @override
     def step(self, tokens: Int[Tensor, " row"], state: LuongState) -> Stepped[LuongState]:
-        return self._step(self.embedding(tokens.unsqueeze(1)).squeeze(1), state, None)
+        return self._step(self.stack.known(self.embedding(tokens.unsqueeze(1)).squeeze(1)), state)
 
     @override
     def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
@@ -98,17 +97,15 @@ class LuongDecoder(Decoder[LuongState]):
 
     def _fed(self, words: Float[Tensor, "row step width"], state: LuongState) -> Decoded:
         """Each step waits for what the last one saw."""
-        masks = self.stack.masks(words)
         steps = []
-        for word in words.unbind(1):
-            stepped = self._step(word, state, masks)
+        for known in self.stack.known(words).unbind(1):
+            stepped = self._step(known, state)
             state = stepped.state
             steps.append(stepped)
         return Decoded.of(steps)
 
-    def _step(self, word: Tensor, state: LuongState, masks: Tensor | None) -> Stepped[LuongState]:
-        x = word if state.fed is None else torch.cat([word, state.fed.to(word.dtype)], -1)
-        carry = self.stack.step(x, state.carry, masks)
+    def _step(self, known: Tensor, state: LuongState) -> Stepped[LuongState]:
+        carry = self.stack.step(known, state.fed, state.carry)
         return self._look(carry.top, replace(state, carry=carry))
 
     def _look(self, top: Float[Tensor, "row width"], state: LuongState) -> Stepped[LuongState]:

@@ -31,16 +31,17 @@ class PlainDecoder(Decoder[Carry]):
 
     @override
     def start(self, memory: Memory, *, track: bool = False) -> Carry:
-        return self.bridge(memory)
+        return self.stack.begin(self.bridge(memory))
 
     @override
     def step(self, tokens: Int[Tensor, " row"], state: Carry) -> Stepped[Carry]:
-        carry = self.stack.step(self.embedding(tokens.unsqueeze(1)).squeeze(1), state)
+        known = self.stack.known(self.embedding(tokens.unsqueeze(1)).squeeze(1))
+        carry = self.stack.step(known, None, state)
         return Stepped(carry.top, carry)
 
     @override
     def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
-        return Decoded(self.stack.run(self.embedding(tokens), self.bridge(memory)))
+        return Decoded(self.stack.run(self.embedding(tokens), self.start(memory)))
 
     @override
     def coverage(self, state: Carry) -> Float[Tensor, "row slot"] | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import cast, final
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -61,11 +61,11 @@ class RecurrentEncoder(Encoder):
             if self.back:
                 back = self.back[number]
                 parts.append(back.run(_take(x, turned), back.zero(x)))
-            summary = torch.cat([part[torch.arange(len(last), device=last.device), last] for part in parts], -1)
+            summary = torch.cat([_at(part, last) for part in parts], -1)
             x = torch.cat([parts[0], *(_take(part, turned) for part in parts[1:])], -1)
         x = _take(x, turned) if self.reverse else x
         x = locked(x, self.drop, self.training) * source.mask.unsqueeze(-1)
-        return Memory(x, x, source.mask, summary)
+        return Memory(x, x, source.mask, summary * source.mask.any(-1, keepdim=True))
 
 
 def _stacks(cell: Cell, inputs: Sequence[int], width: int) -> Sequence[Stack]:
@@ -76,6 +76,10 @@ def reversed_rows(mask: Bool[Tensor, "row slot"]) -> Tensor:
     """For each place, the place that stands there when a row's real slots are read last to first. Padding stays."""
     place = torch.arange(mask.shape[-1], device=mask.device).expand(mask.shape)
     return torch.where(mask, mask.sum(-1, keepdim=True) - 1 - place, place)
+
+
+def _at(x: Float[Tensor, "row slot width"], slot: Int[Tensor, " row"]) -> Float[Tensor, "row width"]:
+    return x.gather(1, slot[:, None, None].expand(-1, 1, x.shape[-1])).squeeze(1)
 
 
 def _take(x: Float[Tensor, "row slot width"], place: Tensor) -> Float[Tensor, "row slot width"]:

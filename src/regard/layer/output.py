@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
@@ -16,12 +17,14 @@ from regard.layer.embedding import Embedding
 class Output(nn.Module):
     def __init__(self, width: int, size: int, *, tied: Embedding | None = None, drop: float = 0.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(nn.init.xavier_uniform_(nn.Linear(width, size).weight.data))
-        if tied is not None:
-            if tied.table.weight.shape != self.weight.shape:
-                raise ValueError(f"an output of width {width} cannot share a table of {tuple(tied.table.weight.shape)}")
+        self.weight: Tensor
+        if tied is None:
+            self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(size, width)))
+        elif tied.table.weight.shape == (size, width):
             self.weight = tied.table.weight
-        self.bias = nn.Parameter(self.weight.new_zeros(size))
+        else:
+            raise ValueError(f"an output of width {width} cannot share a table of {tuple(tied.table.weight.shape)}")
+        self.bias = nn.Parameter(torch.zeros(size))
         self.drop = drop
 
     def forward(self, features: Float[Tensor, "row step width"]) -> Float[Tensor, "row step symbol"]:

@@ -1,105 +1,159 @@
 r"""Recurrent stack: $h_t^l = \mathrm{cell}(h_t^{l-1}, h_{t-1}^l)$, GRU (Cho 2014) or LSTM (Hochreiter 1997).
 
-All steps at once when the inputs are known, one step at a time when they are not; both give the same. It does not know
-what its inputs are, nor where a row ends: padding stands after the last real step and cannot reach back.
+All steps at once when the inputs are known, one step at a time when a part of them is fed back; both give the same. It
+does not know what its inputs are, nor where a row ends: padding stands after the last real step and cannot reach back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, cast, final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
-from regard.layer.dropout import locked, mask
+from regard.layer.dropout import mask
 
 Cell = Literal["gru", "lstm"]
+Layers = tuple[Float[Tensor, "row width"], ...]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """What a stack carries from step to step. A GRU has no `cell`."""
+    """What a stack carries from step to step, one tensor a layer. A GRU has no `cell`.
 
-    hidden: Float[Tensor, "row layer width"]
-    cell: Float[Tensor, "row layer width"] | None = None
+    `masks` are the dropout masks between the layers, the same for all steps of a row; empty where nothing is dropped.
+    """
+
+    hidden: Layers
+    cell: Layers = ()
+    masks: Layers = ()
 
     def rows(self, index: Int[Tensor, " row"]) -> Carry:
-        return Carry(self.hidden[index], None if self.cell is None else self.cell[index])
+        return Carry(*(tuple(x[index] for x in part) for part in (self.hidden, self.cell, self.masks)))
 
     @property
     def top(self) -> Float[Tensor, "row width"]:
-        return self.hidden[:, -1]
+        return self.hidden[-1]
 
 
 @final
 class Stack(nn.Module):
-    """`layers` cells of `width`, with locked dropout between them."""
+    """`layers` cells of `width`, with locked dropout between them. `fed` more inputs are known only step by step."""
 
-    def __init__(self, cell: Cell, inputs: int, width: int, layers: int = 1, *, drop: float = 0.0) -> None:
+    def __init__(
+        self, cell: Cell, inputs: int, width: int, layers: int = 1, *, fed: int = 0, drop: float = 0.0
+    ) -> None:
         super().__init__()
-        kind = nn.LSTM if cell == "lstm" else nn.GRU
+        kind: type[nn.GRU | nn.LSTM] = nn.LSTM if cell == "lstm" else nn.GRU
         self.gated = cell == "lstm"
         self.width = width
         self.drop = drop
-        self.layers = nn.ModuleList(
-            kind(inputs if layer == 0 else width, width, batch_first=True) for layer in range(layers)
-        )
-        for layer in self.layers:
-            _initialise(layer, width, self.gated)
+        stack = (kind(inputs if layer == 0 else width, width, batch_first=True) for layer in range(layers))
+        self.layers = cast("Sequence[nn.GRU | nn.LSTM]", nn.ModuleList(stack))
+        self.fed = nn.Linear(fed, (4 if self.gated else 3) * width, bias=False) if fed else None
+        _initialise(self)
 
     def zero(self, like: Float[Tensor, "row *rest"]) -> Carry:
-        hidden = like.new_zeros(like.shape[0], len(self.layers), self.width)
-        return Carry(hidden, hidden if self.gated else None)
+        hidden = (like.new_zeros(like.shape[0], self.width),) * len(self.layers)
+        return Carry(hidden, hidden if self.gated else ())
 
-    def masks(self, like: Float[Tensor, "row *rest"]) -> Float[Tensor, "layer row width"] | None:
-        """The dropout masks that a row keeps for all its steps; None where nothing is dropped."""
-        if not (self.training and self.drop and len(self.layers) > 1):
-            return None
-        return torch.stack([mask(like, self.width, self.drop) for _ in self.layers[1:]])
+    def begin(self, carry: Carry) -> Carry:
+        """The same before the first step of a sequence: with new dropout masks, in training."""
+        if not (self.training and self.drop):
+            return carry
+        return replace(carry, masks=tuple(mask(carry.top, self.width, self.drop) for _ in self.layers[1:]))
 
     def run(self, x: Float[Tensor, "row step inputs"], carry: Carry) -> Float[Tensor, "row step width"]:
-        """Every step at once."""
+        """Every step at once, where nothing is fed back."""
+        assert self.fed is None
         for number, layer in enumerate(self.layers):
-            x = locked(x, self.drop, self.training and number > 0)
-            x, _ = layer(x, self._first(carry, number, x.dtype))
+            if number and carry.masks:
+                x = x * carry.masks[number - 1].unsqueeze(1)
+            x = x.to(_weights(layer).own.dtype)  # autocast narrows what it likes inside, but wants it in one type
+            first = [part[number].unsqueeze(0).to(x.dtype) for part in (carry.hidden, carry.cell) if part]
+            x, _ = layer(x, first[0] if len(first) == 1 else tuple(first))
         return x
 
-    def step(
-        self, x: Float[Tensor, "row inputs"], carry: Carry, masks: Float[Tensor, "layer row width"] | None = None
-    ) -> Carry:
+    def known(self, x: Float[Tensor, "*row inputs"]) -> Float[Tensor, "*row gates"]:
+        """What the inputs known ahead add to the first layer's gates: no recurrence, so one product for all steps."""
+        first = _weights(self.layers[0])
+        return linear(x, first.read, first.read_bias)
+
+    def step(self, known: Float[Tensor, "row gates"], fed: Float[Tensor, "row fed"] | None, carry: Carry) -> Carry:
         """One step; the new top is its output."""
-        hidden, cell = [], []
+        gates = known if fed is None or self.fed is None else known + self.fed(fed)
+        hidden: list[Tensor] = []
+        cell: list[Tensor] = []
         for number, layer in enumerate(self.layers):
-            if number and masks is not None:
-                x = x * masks[number - 1]
-            weights = (layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0)
-            if carry.cell is None:
-                x = torch.gru_cell(x, carry.hidden[:, number], *weights)
-            else:
-                x, kept = torch.lstm_cell(x, (carry.hidden[:, number], carry.cell[:, number]), *weights)
+            weights = _weights(layer)
+            if number:
+                x = hidden[-1] * carry.masks[number - 1] if carry.masks else hidden[-1]
+                gates = linear(x, weights.read, weights.read_bias)
+            before = carry.hidden[number]
+            own = linear(before, weights.own, weights.own_bias)
+            if self.gated:
+                after, kept = _lstm(gates, own, carry.cell[number])
                 cell.append(kept)
-            hidden.append(x)
-        return Carry(torch.stack(hidden, 1), torch.stack(cell, 1) if cell else None)
-
-    def _first(self, carry: Carry, layer: int, dtype: torch.dtype) -> Tensor | tuple[Tensor, Tensor]:
-        hidden = carry.hidden[:, layer].unsqueeze(0).to(dtype).contiguous()
-        if carry.cell is None:
-            return hidden
-        return hidden, carry.cell[:, layer].unsqueeze(0).to(dtype).contiguous()
+            else:
+                after = _gru(gates, own, before)
+            hidden.append(after)
+        return Carry(tuple(hidden), tuple(cell), carry.masks)
 
 
-def _initialise(layer: nn.Module, width: int, gated: bool) -> None:
+def _gru(
+    gates: Float[Tensor, "row gates"], own: Float[Tensor, "row gates"], before: Float[Tensor, "row width"]
+) -> Float[Tensor, "row width"]:
+    r"""$h' = (1 - z)\,n + z\,h$, $n = \tanh(x_n + r\,h_n)$; the products of input and state are made already."""
+    if gates.is_cuda:  # one kernel for all that follows
+        return torch.ops.aten._thnn_fused_gru_cell(gates, own, before)[0]  # type: ignore[no-any-return]
+    width = before.shape[-1]
+    reset, keep = torch.sigmoid(gates[:, : 2 * width] + own[:, : 2 * width]).chunk(2, -1)
+    new = torch.tanh(gates[:, 2 * width :] + reset * own[:, 2 * width :])
+    return new + keep * (before - new)
+
+
+def _lstm(
+    gates: Float[Tensor, "row gates"], own: Float[Tensor, "row gates"], before: Float[Tensor, "row width"]
+) -> tuple[Float[Tensor, "row width"], Float[Tensor, "row width"]]:
+    r"""$h' = o \tanh c'$, $c' = f\,c + i\,g$; the products of input and state are made already."""
+    if gates.is_cuda:
+        after, kept, _ = torch.ops.aten._thnn_fused_lstm_cell(gates, own, before)
+        return after, kept
+    into, keep, new, out = (gates + own).chunk(4, -1)
+    kept = torch.sigmoid(keep) * before + torch.sigmoid(into) * torch.tanh(new)
+    return torch.sigmoid(out) * torch.tanh(kept), kept
+
+
+class _Weights(NamedTuple):
+    """A layer's weights by name: of what it reads, and of its own state."""
+
+    read: Tensor
+    own: Tensor
+    read_bias: Tensor
+    own_bias: Tensor
+
+
+def _weights(layer: nn.GRU | nn.LSTM) -> _Weights:
+    return _Weights(*layer.all_weights[0])
+
+
+def _initialise(stack: Stack) -> None:
     """Orthogonal recurrences keep gradients alive over many steps; an LSTM begins by remembering."""
-    for name, parameter in layer.named_parameters():
-        if name.startswith("weight_hh"):
-            for gate in parameter.data.split(width):
-                nn.init.orthogonal_(gate)
-        elif name.startswith("weight_ih"):
-            nn.init.xavier_uniform_(parameter)
-        else:
-            nn.init.zeros_(parameter)
-            if gated and name.startswith("bias_ih"):
-                parameter.data[width : 2 * width] = 1.0
+    for weights in map(_weights, stack.layers):
+        for gate in torch.split(weights.own.data, stack.width):
+            nn.init.orthogonal_(gate)
+        nn.init.xavier_uniform_(weights.read)
+        nn.init.zeros_(weights.read_bias)
+        nn.init.zeros_(weights.own_bias)
+        if stack.gated:
+            weights.read_bias.data[stack.width : 2 * stack.width] = 1.0
+    if stack.fed is not None:  # both parts are one matrix
+        known, fed = _weights(stack.layers[0]).read.data, stack.fed.weight.data
+        whole = nn.init.xavier_uniform_(torch.cat([known, fed], -1))
+        known.copy_(whole[:, : known.shape[1]])
+        fed.copy_(whole[:, known.shape[1] :])

@@ -13,14 +13,14 @@ from typing import Any, final
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from regard.attention import Call, penalty, record
 from regard.decode import Decoded, Decoder, Stepped
 from regard.encode import Encoder
 from regard.layer.output import Output
 from regard.memory import Memory
-from regard.source.batch import PAD, Padded, Pairs
+from regard.model.likelihood import surprise
+from regard.source.batch import Padded, Pairs
 
 
 @final
@@ -58,6 +58,11 @@ class Model(nn.Module):
         self.register_buffer("baseline", torch.zeros(()))
         self.baseline: Tensor
 
+    @property
+    def steady(self) -> bool:
+        """The loss of a batch is the same at any progress."""
+        return self.objective.sampling == 0
+
     def encode(self, source: Padded) -> Memory:
         return self.encoder(source)
 
@@ -77,13 +82,14 @@ class Model(nn.Module):
         gold = pairs.target.ids[:, 1:]
         steps = pairs.target.mask[:, 1:]
         smoothing = self.objective.label_smoothing if self.training else 0.0
-        total = cross_entropy(logits.flatten(0, 1).float(), gold.flatten(), ignore_index=PAD, label_smoothing=smoothing)
+        # counted on the device, not taken from `pairs.tokens`: a graph replays it for batches of other counts
+        total = (surprise(logits, gold, smoothing) * steps).sum() / steps.sum()
         parts = {"loss": total.detach()}
         for name, weight in watched.items():
             term = _penalty(name, calls, steps, memory.mask)
             parts[name] = term.detach()
             total = total + weight * term
-        if decoded.log_prob is None:
+        if decoded.log_prob is None or not self.training:
             return Loss(total, parts)
         own, reward = self._reinforce(decoded, logits, gold, steps)
         return Loss(total + own, parts | {"reward": reward}, reward)
@@ -118,7 +124,7 @@ class Model(nn.Module):
         assert decoded.entropy is not None
         count = steps.sum()
         with torch.no_grad():
-            each = -cross_entropy(logits.transpose(1, 2).float(), gold, reduction="none") * steps
+            each = -surprise(logits, gold) * steps
             left = steps.flip(1).cumsum(1).flip(1).clamp(min=1)
             to_come = each.flip(1).cumsum(1).flip(1) / left
         gain = (to_come - self.baseline) * steps

@@ -53,5 +53,4 @@ def masked_softmax(
     An energy of minus infinity is a score's own way of refusing a slot, so it counts as not allowed.
     """
     allowed = mask & (energy > float("-inf"))
-    some = allowed.any(-1, keepdim=True)
-    return torch.softmax(energy.masked_fill(~allowed, float("-inf")).masked_fill(~some, 0.0), dim=-1) * some
+    return torch.softmax(energy.masked_fill(~allowed, torch.finfo(energy.dtype).min), dim=-1) * allowed

@@ -20,11 +20,11 @@ class Hard(Align):
     @override
     def forward(self, energy: Tensor, mask: Tensor, past: Past) -> Choice:
         soft = masked_softmax(energy, mask)
-        # an empty row has nothing to choose: it is sampled from anything, then zeroed
-        some = soft.sum(-1, keepdim=True) > 0
-        odds = soft.detach().masked_fill(~some, 1.0).flatten(0, -2)
-        slot = torch.multinomial(odds, 1) if self.training else odds.argmax(-1, keepdim=True)
-        slot = slot.view(*soft.shape[:-1], 1)
+        odds = soft.detach()
+        if self.training:  # the first of races at these rates to end; unlike torch.multinomial it never asks the device
+            odds = odds / torch.empty_like(odds).exponential_()
+        slot = odds.argmax(-1, keepdim=True)
+        some = soft.detach().sum(-1, keepdim=True) > 0  # an empty row has nothing to choose
         weights = torch.zeros_like(soft).scatter(-1, slot, 1.0) * some
         log = soft.clamp(min=torch.finfo(soft.dtype).tiny).log()
         log_prob = (log.gather(-1, slot) * some).squeeze(-1)

@@ -1,7 +1,7 @@
 r"""Monotonic: $a_{ti} = p_{ti}\,((1-p_{t,i-1})\,a_{t,i-1}/p_{t,i-1} + a_{t-1,i})$, $p=\sigma(e)$ (Raffel 2017, eq. 9).
 
 The expected weights of a reader who moves only forwards. The recursion over slots is written with the quotient
-$a_{t,i-1}/p_{t,i-1}$ as its variable, so that nothing is ever divided. Weights sum to at most 1: the reader may run off
+$r_i = a_{ti}/p_{ti}$ as its variable, so that nothing is ever divided. Weights sum to at most 1: the reader may run off
 the end. In training, noise is added to the energies so that the decisions become discrete (the paper's 2.4).
 """
 
@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import final
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 from typing_extensions import override
 
 from regard.attention.align.core import Align, Choice
@@ -27,8 +29,8 @@ class Monotonic(Align):
 
     @override
     def first(self, mask: Tensor) -> Tensor:
-        """All the weight on the first slot."""
-        return torch.cat([mask[..., :1], torch.zeros_like(mask[..., 1:])], -1).to(torch.get_default_dtype())
+        """All the weight on the first real slot."""
+        return (mask & (mask.cumsum(-1) == 1)).to(torch.get_default_dtype())
 
     @override
     def forward(self, energy: Tensor, mask: Tensor, past: Past) -> Choice:
@@ -37,11 +39,16 @@ class Monotonic(Align):
         if self.training and self.noise:
             energy = energy + self.noise * torch.randn_like(energy)
         choose = (torch.sigmoid(energy) * mask).squeeze(-2)  # *batch slot
-        reach = torch.zeros_like(choose[..., 0])
-        stay = torch.ones_like(reach)
-        weights: list[Tensor] = []
-        for slot in range(choose.shape[-1]):
-            reach = stay * reach + past.weights[..., slot]
-            weights.append(choose[..., slot] * reach)
-            stay = 1 - choose[..., slot]
-        return Choice(torch.stack(weights, -1).unsqueeze(-2))
+        return Choice((choose * _reached(1 - choose, past.weights)).unsqueeze(-2))
+
+
+def _reached(
+    passed: Float[Tensor, "*batch slot"], before: Float[Tensor, "*batch slot"]
+) -> Float[Tensor, "*batch slot"]:
+    r"""$r_i = (1-p_{i-1})\,r_{i-1} + a_{t-1,i}$ for all slots: $\log_2 S$ rounds, each looking twice as far back."""
+    reached, factor, back = before, pad(passed[..., :-1], (1, 0)), 1
+    while back < before.shape[-1]:
+        reached = reached + factor * pad(reached[..., :-back], (back, 0))
+        factor = factor * pad(factor[..., :-back], (back, 0))
+        back *= 2
+    return reached

@@ -1,6 +1,6 @@
-r"""local-p: $p_t = S\,\sigma(v^\top\tanh(W q_t))$, and the weights times $\exp(-(i-p_t)^2/2\sigma^2)$ (Luong 2015, eq. 9-10).
+r"""local-p: $p_t = S\,\sigma(v^\top\tanh(W q_t))$, the weights times $\exp(-(i-p_t)^2/2\sigma^2)$ (Luong 2015, 3.2).
 
-$\sigma = D/2$. The query says where in the sentence to look.
+Equations 9 and 10, with $\sigma = D/2$. The query says where in the sentence to look.
 """
 
 from __future__ import annotations

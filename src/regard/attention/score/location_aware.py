@@ -34,5 +34,6 @@ class LocationAware(Score):
         if past.weights is None:
             raise ValueError("location_aware reads the previous weights: begin with Attention.start")
         lead, slots = past.weights.shape[:-1], past.weights.shape[-1]
-        seen = self.filter(past.weights.reshape(-1, 1, slots)).mT  # rows slot filter
+        weights = past.weights.to(self.filter.weight.dtype)
+        seen = self.filter(weights.reshape(-1, 1, slots)).mT  # rows slot filter
         return self.content(query, keys + self.place(seen).reshape(*lead, slots, -1), past)
