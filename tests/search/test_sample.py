@@ -84,9 +84,9 @@ def test_prices_are_the_model_s_own() -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    for wrong in ({"temperature": 0.0}, {"top_p": 0.0}, {"top_p": 1.5}):
+    for temperature, top_p in ((0.0, 1.0), (1.0, 0.0), (1.0, 1.5)):
         with pytest.raises(ValueError, match="temperature"):
-            Draw(**wrong)
+            Draw(temperature=temperature, top_p=top_p)
     table = Table(symbols=5)
     table.known[(1,)] = torch.full((5,), -torch.inf)
     with pytest.raises(ValueError, match="sentence 0"):

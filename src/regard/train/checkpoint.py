@@ -68,21 +68,41 @@ class Checkpoints:
 
     def save(self, update: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], best: int | None) -> Path:
         """Kept with the newest ones and the one of the update `best`; the others go."""
-        made = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._folder))
-        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, made / TENSORS)
-        body = {"format": FORMAT, "tensors": _digest_of_file(made / TENSORS), "state": state}
-        (made / STATE).write_text(json.dumps({"sha256": _digest(body), **body}), encoding="utf-8")
-        for path in (made / TENSORS, made / STATE, made):
-            _force(path)
         path = self.path(update)
-        if path.exists():  # a faulty one, which a resumed run has come by again
-            self._remove(path)
-        made.rename(path)
-        _force(self._folder)
-        for old in self.paths()[: -self._keep]:
-            if best is None or old != self.path(best):
-                self._remove(old)
+        try:
+            made = self._write(tensors, state)
+            if path.exists():  # a faulty one, which a resumed run has come by again
+                self._remove(path)
+            made.rename(path)
+            _force(self._folder)
+            self._prune(update, best)
+        except (OSError, SafetensorError) as error:  # the latter is how a full disk looks from there
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise Fault(f"{path}: cannot be written: {reason}; the checkpoints before it are whole") from error
         return path
+
+    def _write(self, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
+        """All of it, beside its place. What could not be finished gives its room back."""
+        made = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=self._folder))
+        try:
+            save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, made / TENSORS)
+            body = {"format": FORMAT, "tensors": _digest_of_file(made / TENSORS), "state": state}
+            (made / STATE).write_text(json.dumps({"sha256": _digest(body), **body}), encoding="utf-8")
+            for part in (made / TENSORS, made / STATE, made):
+                _force(part)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+        return made
+
+    def _prune(self, update: int, best: int | None) -> None:
+        """Later ones are faulty: had one been good, the run would have gone on from there."""
+        spared = {self.path(number) for number in (update, best) if number is not None}
+        paths = self.paths()
+        kept = [path for path in paths if int(path.name) <= update][-self._keep :]
+        for path in paths:
+            if path not in kept and path not in spared:
+                self._remove(path)
 
     def latest(self, tell: Callable[[str], None]) -> Checkpoint | None:
         """The newest good one, or none where there is no checkpoint; faulty ones are told of and passed over."""

@@ -14,9 +14,13 @@ from torch import Tensor, nn
 
 @runtime_checkable
 class Batch(Protocol):
-    """Anything that can go to a device."""
+    """Tensors that can go to a device, as (nested) dataclasses where a graph is to replay them."""
 
     def to(self, device: torch.device, /) -> Self: ...
+    @property
+    def tokens(self) -> int:
+        """The symbols to learn from, counted on the host. It weighs means for people; no loss may read it."""
+        ...
 
 
 B = TypeVar("B", bound=Batch)
@@ -32,8 +36,6 @@ class Loss(Protocol):
     def total(self) -> Tensor: ...
     @property
     def parts(self) -> Mapping[str, Tensor]: ...
-    @property
-    def tokens(self) -> int: ...
 
 
 @runtime_checkable
@@ -67,13 +69,21 @@ class Learner(Weights, Protocol[B_contra]):
     """An `nn.Module` that knows its own loss."""
 
     def train(self, mode: bool = True) -> Any: ...
+    def to(self, device: torch.device, /) -> Any: ...
 
-    def loss(self, batch: B_contra, progress: float) -> Loss:
+    @property
+    def steady(self) -> bool:
+        """Does `progress` not matter to the loss? Then one recorded update stands for all of its shape."""
+        ...
+
+    def loss(self, batch: B_contra, progress: float, /) -> Loss:
         """`progress` runs from 0 to 1 over the whole run, for whatever has a schedule of its own."""
         ...
 
-    def observe(self, loss: Loss) -> None:
-        """Called after each update: a model may keep a moving baseline in its buffers, without reading the GPU."""
+    def observe(self, loss: Any, /) -> None:
+        """Called after each update with the loss it gave: a model may keep a moving baseline in its buffers, without
+        reading the GPU.
+        """
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float
@@ -16,7 +16,7 @@ from regard.train.learner import Loss
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`losses` holds the mean per token of `loss` and of every part; counts are of the updates since the last reading."""
+    """`losses` holds the mean per token of `loss` and every part; counts are of the updates since the last reading."""
 
     losses: Mapping[str, float]
     norm: float
@@ -34,6 +34,15 @@ class Meter:
         self._row = torch.zeros((), device=device)
         self._clear()
 
+    @property
+    def updates(self) -> int:
+        """Since the last reading."""
+        return self._updates
+
+    def row(self) -> int:
+        """How many updates have been skipped in a row up to now. Waits for the device."""
+        return int(self._row)
+
     def _clear(self) -> None:
         self._sums: dict[str, Tensor] = {}
         self._weights: dict[str, int] = {}
@@ -42,10 +51,11 @@ class Meter:
         self._updates = 0
 
     @torch.no_grad()
-    def add(self, loss: Loss, norm: Float[Tensor, ""]) -> None:
-        for name, value in {"loss": loss.total.detach(), **loss.parts}.items():
-            self._sums[name] = self._sums.get(name, 0.0) + value.detach().float() * loss.tokens
-            self._weights[name] = self._weights.get(name, 0) + loss.tokens
+    def add(self, loss: Loss, norm: Float[Tensor, ""], tokens: int) -> None:
+        """`tokens` weighs the losses, which are means over so many."""
+        for name, value in {"loss": loss.total, **loss.parts}.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value.detach().float() * tokens
+            self._weights[name] = self._weights.get(name, 0) + tokens
         bad = (~norm.isfinite()).float()
         self._row = (self._row + 1) * bad
         self._longest = torch.maximum(self._longest, self._row)
@@ -68,3 +78,20 @@ class Meter:
         )
         self._clear()
         return reading
+
+    def tensors(self) -> dict[str, Tensor]:
+        """With `words`, all that has been added since the last reading."""
+        counts = {"row": self._row, "norm": self._norm, "skipped": self._skipped}
+        sums = {f"sum/{name}": total for name, total in self._sums.items()}
+        return counts | {"lost": self._lost, "longest": self._longest} | sums
+
+    def words(self) -> dict[str, Any]:
+        return {"updates": self._updates, "weights": self._weights}
+
+    def restore(self, tensors: Mapping[str, Tensor], words: Mapping[str, Any]) -> None:
+        there = {name: value.to(self._row.device, copy=True) for name, value in tensors.items()}
+        self._row, self._norm, self._skipped = there["row"], there["norm"], there["skipped"]
+        self._lost, self._longest = there["lost"], there["longest"]
+        self._weights = dict(words["weights"])  # in the order of their first update, as the sums are to be
+        self._sums = {name: there[f"sum/{name}"] for name in self._weights}
+        self._updates = int(words["updates"])

@@ -49,15 +49,18 @@ class Optimiser:
             capturable=device.type == "cuda",
         )
 
-    def step(self, rate: float) -> Float[Tensor, ""]:
+    def pace(self, rate: float) -> None:
+        """Sets the rate of the updates to come. Outside of `step`, so that a replayed step reads it anew."""
+        for group in self._adam.param_groups:
+            group["lr"].fill_(rate)
+
+    def step(self) -> Float[Tensor, ""]:
         """One update from the gradients in place, which it takes away. Returns their norm before clipping."""
         gradients = [weight.grad for weight in self._named.values() if weight.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
         self._adam.found_inf = (~norm.isfinite()).float()
         if self._clip > 0:  # the kernel divides each gradient by this as it reads it: clipping costs no pass of its own
             self._adam.grad_scale = (norm / self._clip).clamp(min=1.0)
-        for group in self._adam.param_groups:
-            group["lr"].fill_(rate)
         self._adam.step()
         self._adam.zero_grad(set_to_none=True)
         return norm

@@ -38,17 +38,27 @@ class Descent:
 def narrow(precision: Precision, device: torch.device) -> bool:
     """Whether to compute in bfloat16 where autocast thinks it safe. Weights, gradients and moments stay float32.
 
-    `auto` takes it where the hardware multiplies it at speed; elsewhere it is emulated and slower.
+    `auto` takes it where the hardware multiplies it at speed: a core with avx512_bf16 then trains a recurrent model of
+    256 or 512 twice as fast or better. Elsewhere it is emulated and slower.
     """
     if precision != "auto":
         return precision == "bfloat16"
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     information = Path("/proc/cpuinfo")
     if device.type != "cpu" or not information.is_file():
         return False
     words = set(information.read_text(encoding="utf-8", errors="replace").split())
     return not words.isdisjoint({"avx512_bf16", "amx_bf16"})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The loss of the batch before the update, and the norm of its gradients."""
+
+    loss: Loss
+    norm: Float[Tensor, ""]
 
 
 @final
@@ -62,9 +72,21 @@ class Update(Generic[B]):
         self._descent = descent
         self._narrow = narrow(precision, self.device)
 
-    def __call__(self, batch: B, progress: float) -> tuple[Loss, Float[Tensor, ""]]:
-        """The loss of the batch before the update, and the norm of its gradients."""
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._narrow):
+    def __call__(self, batch: B, progress: float) -> Updated:
+        self.pace(progress)
+        return self.step(batch.to(self.device), progress)
+
+    def pace(self, progress: float) -> None:
+        self.optimiser.pace(self._descent.rate_at(progress))
+
+    def step(self, batch: B, progress: float) -> Updated:
+        """At the rate of the last `pace`, for a batch that is on the device: what a graph may record."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._narrow, cache_enabled=not self._recording):
             loss = self._model.loss(batch, progress)
         torch.autograd.backward(loss.total)
-        return loss, self.optimiser.step(self._descent.rate_at(progress))
+        return Updated(loss, self.optimiser.step())
+
+    @property
+    def _recording(self) -> bool:
+        """A graph must not keep the narrow copies of the weights that autocast made before it."""
+        return self.device.type == "cuda"
