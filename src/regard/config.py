@@ -128,6 +128,7 @@ class Data:
     longest: Size = 200  # tokens a side
     ratio: Annotated[float, Within(1)] = 9.0  # between the two sides, in characters, for lines of some length
     distinct: bool = True  # a pair that stands twice is read once
+    languages: tuple[str, ...] = ()  # the codes of both sides, such as "en" and "mr", for those who show or serve it
 
 
 @final
@@ -153,6 +154,7 @@ class Train:
     checkpoint_updates: Size = 500
     keep: Size = 2
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    replay: Literal["auto", "never"] = "auto"  # whole updates as CUDA graphs
     penalties: Penalties = field(default_factory=Penalties)
     reinforce_entropy: Amount = 0.01  # hard attention: bonus for undecided weights
     seed: Annotated[int, Within(0, 2**63 - 1)] = 1
@@ -166,6 +168,7 @@ class Search:
     length: Amount = 1.0  # exponent of the length normalisation
     coverage: Amount = 0.0  # weight of the coverage penalty (Wu 2016, eq. 14)
     no_repeat: Count = 0  # n-grams of this size stand at most once
+    no_loops: bool = True  # a phrase that goes round and round is stopped
     replace_unknown: bool = True
 
 
@@ -175,6 +178,8 @@ class Recipe:
     model: RecurrentModel | TransformerModel
     name: str = ""
     about: str = ""
+    licence: str = ""  # of a bundle made by it, with the attribution that the data ask for
+    attribution: str = ""
     task: Literal["translation"] = "translation"
     data: Data = field(default_factory=Data)
     train: Train = field(default_factory=Train)

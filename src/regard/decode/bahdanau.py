@@ -21,7 +21,7 @@ from regard.attention import Attention, MultiHead
 from regard.decode.bridge import Bridge
 from regard.decode.core import Decoded, Decoder, Stepped, over_heads
 from regard.layer.embedding import Embedding
-from regard.layer.recurrent import Carry, Cell, Stack
+from regard.layer.recurrent import Carry, Stack
 from regard.memory import Bound, Memory, Past
 
 
@@ -38,27 +38,28 @@ class BahdanauState:
 
 @final
 class BahdanauDecoder(Decoder[BahdanauState]):
+    """The stack is fed with contexts. `features` is the width of the deep output, None leaves it out."""
+
     def __init__(
         self,
         embedding: Embedding,
         attention: Attention | MultiHead,
-        cell: Cell,
-        width: int,
-        layers: int,
-        memory: int,
+        stack: Stack,
         summary: int,
-        features: int | None,
-        *,
-        drop: float = 0.0,
+        features: int | None = None,
     ) -> None:
         super().__init__()
+        if stack.fed is None:
+            raise ValueError(
+                "Bahdanau's decoder feeds the context to its stack: make one with fed=width of the context"
+            )
         self.embedding = embedding
         self.attention = attention
-        self.width = width if features is None else features
-        inputs = embedding.table.embedding_dim
-        self.stack = Stack(cell, inputs, width, layers, fed=memory, drop=drop)
-        self.bridge = Bridge(summary, width, layers, cell == "lstm")
-        self.deep = None if features is None else nn.Linear(width + memory + inputs, features)
+        self.width = stack.width if features is None else features
+        self.stack = stack
+        self.bridge = Bridge(summary, stack)
+        seen = stack.width + stack.fed.in_features + embedding.table.embedding_dim
+        self.deep = None if features is None else nn.Linear(seen, features)
 
     @override
     def start(self, memory: Memory, *, track: bool = False) -> BahdanauState:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, final
 import torch
 from torch import nn
 
-from regard.layer.recurrent import Carry
+from regard.layer.recurrent import Carry, Stack
 from regard.memory import Memory
 
 
 @final
 class Bridge(nn.Module):
-    def __init__(self, summary: int, width: int, layers: int, gated: bool) -> None:
+    """From a summary of that width to the first state of that stack, which it does not keep."""
+
+    def __init__(self, summary: int, stack: Stack) -> None:
         super().__init__()
-        self.hidden = nn.Linear(summary, layers * width)
-        self.cell = nn.Linear(summary, layers * width) if gated else None
-        self.layers = layers
+        self.layers = len(stack.layers)
+        self.hidden = nn.Linear(summary, self.layers * stack.width)
+        self.cell = nn.Linear(summary, self.layers * stack.width) if stack.gated else None
 
     def forward(self, memory: Memory) -> Carry:
         if memory.summary is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, final
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, final, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -18,10 +18,14 @@ from regard.attention import Attended
 from regard.memory import Memory
 
 
+Same = TypeVar("Same")
+
+
+@runtime_checkable
 class State(Protocol):
     """Everything a decoder carries between steps; one verb reorders all of it."""
 
-    def rows(self, index: Int[Tensor, " row"]) -> Self: ...
+    def rows(self: Same, index: Int[Tensor, " row"]) -> Same: ...
 
 
 S = TypeVar("S", bound=State)

@@ -20,7 +20,7 @@ from regard.attention import Attention, MultiHead
 from regard.decode.bridge import Bridge
 from regard.decode.core import Decoded, Decoder, Stepped, over_heads
 from regard.layer.embedding import Embedding
-from regard.layer.recurrent import Carry, Cell, Stack
+from regard.layer.recurrent import Carry, Stack
 from regard.memory import Bound, Memory, Past
 
 
@@ -39,29 +39,27 @@ class LuongState:
 
 @final
 class LuongDecoder(Decoder[LuongState]):
+    """Input feeding is the stack's choice: one that is fed gets h̃, so `fed` has to be the width of the features."""
+
     def __init__(
         self,
         embedding: Embedding,
         attention: Attention | MultiHead,
-        cell: Cell,
-        width: int,
-        layers: int,
-        memory: int,
+        stack: Stack,
         summary: int,
+        context: int,
         features: int,
-        *,
-        feeding: bool = True,
-        drop: float = 0.0,
     ) -> None:
         super().__init__()
+        if stack.fed is not None and stack.fed.in_features != features:
+            raise ValueError(f"the stack is fed {stack.fed.in_features} numbers a step, and there are {features}")
         self.embedding = embedding
         self.attention = attention
         self.width = features
-        self.feeding = feeding
-        inputs = embedding.table.embedding_dim
-        self.stack = Stack(cell, inputs, width, layers, fed=features if feeding else 0, drop=drop)
-        self.bridge = Bridge(summary, width, layers, cell == "lstm")
-        self.combine = nn.Linear(memory + width, features)
+        self.feeding = stack.fed is not None
+        self.stack = stack
+        self.bridge = Bridge(summary, stack)
+        self.combine = nn.Linear(context + stack.width, features)
 
     @override
     def start(self, memory: Memory, *, track: bool = False) -> LuongState:

@@ -14,20 +14,18 @@ from typing_extensions import override
 from regard.decode.bridge import Bridge
 from regard.decode.core import Decoded, Decoder, Stepped
 from regard.layer.embedding import Embedding
-from regard.layer.recurrent import Carry, Cell, Stack
+from regard.layer.recurrent import Carry, Stack
 from regard.memory import Memory
 
 
 @final
 class PlainDecoder(Decoder[Carry]):
-    def __init__(
-        self, embedding: Embedding, cell: Cell, width: int, layers: int, summary: int, *, drop: float = 0.0
-    ) -> None:
+    def __init__(self, embedding: Embedding, stack: Stack, summary: int) -> None:
         super().__init__()
         self.embedding = embedding
-        self.width = width
-        self.stack = Stack(cell, embedding.table.embedding_dim, width, layers, drop=drop)
-        self.bridge = Bridge(summary, width, layers, cell == "lstm")
+        self.width = stack.width
+        self.stack = stack
+        self.bridge = Bridge(summary, stack)
 
     @override
     def start(self, memory: Memory, *, track: bool = False) -> Carry:

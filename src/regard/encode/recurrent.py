@@ -45,8 +45,8 @@ class RecurrentEncoder(Encoder):
         each = width // 2 if bidirectional else width
         first = embedding.table.embedding_dim
         inputs = [first, *[width] * (layers - 1)]
-        self.ahead = _stacks(cell, inputs, each)
-        self.back = _stacks(cell, inputs if bidirectional else [], each)
+        self.ahead = cast("Sequence[Stack]", _stacks(cell, inputs, each))
+        self.back = cast("Sequence[Stack]", _stacks(cell, inputs if bidirectional else [], each))
 
     @override
     def forward(self, source: Padded) -> Memory:
@@ -68,8 +68,8 @@ class RecurrentEncoder(Encoder):
         return Memory(x, x, source.mask, summary * source.mask.any(-1, keepdim=True))
 
 
-def _stacks(cell: Cell, inputs: Sequence[int], width: int) -> Sequence[Stack]:
-    return cast("Sequence[Stack]", nn.ModuleList(Stack(cell, size, width) for size in inputs))
+def _stacks(cell: Cell, inputs: Sequence[int], width: int) -> nn.ModuleList:
+    return nn.ModuleList(Stack(cell, size, width) for size in inputs)
 
 
 def reversed_rows(mask: Bool[Tensor, "row slot"]) -> Tensor:

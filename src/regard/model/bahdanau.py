@@ -15,15 +15,7 @@ def bahdanau(config: RecurrentModel, source: int, target: int, objective: Object
     of_source, of_target = recurrent.embeddings(config, source, target)
     encoder = recurrent.encoder(config, of_source)
     attention = recurrent.attention(config, config.width, encoder.width)
-    decoder = BahdanauDecoder(
-        of_target,
-        attention,
-        config.cell,
-        config.width,
-        config.decoder_layers,
-        config.width if config.heads > 1 else encoder.width,
-        encoder.summary,
-        recurrent.features(config) if config.kind == "bahdanau" else None,
-        drop=config.dropout_state,
-    )
+    stack = recurrent.stack(config, fed=recurrent.context(config, encoder.width))
+    deep = recurrent.features(config) if config.kind == "bahdanau" else None
+    decoder = BahdanauDecoder(of_target, attention, stack, encoder.summary, deep)
     return Model(encoder, decoder, recurrent.output(config, decoder.width, target, of_target), objective)

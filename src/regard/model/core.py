@@ -97,7 +97,7 @@ class Model(nn.Module):
     def observe(self, loss: Loss) -> None:
         """After an update: the moving-average baseline of REINFORCE follows the reward (Xu 2015, 4.1)."""
         if loss.reward is not None:
-            self.baseline.lerp_(loss.reward.detach(), 1 - self.objective.baseline_decay)
+            self.baseline.lerp_(loss.reward.detach().to(self.baseline), 1 - self.objective.baseline_decay)
 
     def _decode(self, target: Padded, memory: Memory, sampling: float) -> Decoded:
         tokens = target.ids[:, :-1]

@@ -12,16 +12,8 @@ def luong(config: RecurrentModel, source: int, target: int, objective: Objective
     of_source, of_target = recurrent.embeddings(config, source, target)
     encoder = recurrent.encoder(config, of_source)
     attention = recurrent.attention(config, config.width, encoder.width)
-    decoder = LuongDecoder(
-        of_target,
-        attention,
-        config.cell,
-        config.width,
-        config.decoder_layers,
-        config.width if config.heads > 1 else encoder.width,
-        encoder.summary,
-        recurrent.features(config),
-        feeding=config.input_feeding,
-        drop=config.dropout_state,
-    )
+    features = recurrent.features(config)
+    stack = recurrent.stack(config, fed=features if config.input_feeding else 0)
+    context = recurrent.context(config, encoder.width)
+    decoder = LuongDecoder(of_target, attention, stack, encoder.summary, context, features)
     return Model(encoder, decoder, recurrent.output(config, decoder.width, target, of_target), objective)

@@ -10,6 +10,7 @@ from regard.config import RecurrentModel
 from regard.encode import RecurrentEncoder
 from regard.layer.embedding import Embedding
 from regard.layer.output import Output
+from regard.layer.recurrent import Stack
 
 
 def embeddings(config: RecurrentModel, source: int, target: int) -> tuple[Embedding, Embedding]:
@@ -32,6 +33,11 @@ def encoder(config: RecurrentModel, embedding: Embedding) -> RecurrentEncoder:
         reverse=config.reverse_source,
         drop=config.dropout_state,
     )
+
+
+def stack(config: RecurrentModel, fed: int = 0) -> Stack:
+    """The decoder's; `fed` numbers come back to it from the step before."""
+    return Stack(config.cell, config.embedding, config.width, config.decoder_layers, fed=fed, drop=config.dropout_state)
 
 
 def score(config: RecurrentModel, query: int, key: int) -> Score:  # noqa: PLR0911
@@ -80,6 +86,11 @@ def attention(config: RecurrentModel, query: int, memory: int) -> Attention | Mu
     each = query // config.heads
     parts = score(config, each, each), scope(config, each), align(config)
     return MultiHead(Attention(*parts, drop=config.dropout_weights), config.heads, query, memory, query)
+
+
+def context(config: RecurrentModel, memory: int) -> int:
+    """How wide the context is: as the values are, or as the heads make it."""
+    return config.width if config.heads > 1 else memory
 
 
 def features(config: RecurrentModel) -> int:

@@ -11,7 +11,5 @@ from regard.model.core import Model, Objective
 def seq2seq(config: RecurrentModel, source: int, target: int, objective: Objective) -> Model:
     of_source, of_target = recurrent.embeddings(config, source, target)
     encoder = recurrent.encoder(config, of_source)
-    decoder = PlainDecoder(
-        of_target, config.cell, config.width, config.decoder_layers, encoder.summary, drop=config.dropout_state
-    )
+    decoder = PlainDecoder(of_target, recurrent.stack(config), encoder.summary)
     return Model(encoder, decoder, recurrent.output(config, decoder.width, target, of_target), objective)

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
+
+Ints = NDArray[np.int64]
 
 
 @final
@@ -27,6 +31,27 @@ class Padded:
         ids = torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)
         lengths = torch.tensor([len(row) for row in rows])
         return Padded(ids.reshape(len(rows), longest), torch.arange(longest) < lengths.unsqueeze(-1))
+
+    @staticmethod
+    def flat(
+        ids: Ints, lengths: Ints, *, bos: bool = False, eos: bool = False, multiple: int = 1, filler: bool = False
+    ) -> Padded:
+        """Rows that lie one after another in `ids`; the quick way. Each gets a BOS before it and an EOS behind it, as
+        asked. Both sizes are a multiple of `multiple`; with `filler`, the rows that are too many begin with an EOS.
+        """
+        many, widths = len(lengths), lengths + (bos + eos)
+        padded = np.full((up(many, multiple), up(int(widths.max(initial=0)), multiple)), PAD, dtype=np.int64)
+        mask = np.zeros(padded.shape, dtype=np.bool_)
+        place = np.arange(padded.shape[1])
+        mask[:many] = place < widths[:, None]
+        padded[:many][(place >= bos) & (place < bos + lengths[:, None])] = ids
+        padded[:many, :bos] = BOS
+        if eos:
+            padded[np.arange(many), widths - 1] = EOS
+        if filler:  # a row with nothing to read has no gradient that every kernel agrees on
+            padded[many:, :1] = EOS
+            mask[many:, :1] = True
+        return Padded(torch.from_numpy(padded), torch.from_numpy(mask))
 
     def to(self, device: torch.device | str) -> Padded:
         return Padded(self.ids.to(device, non_blocking=True), self.mask.to(device, non_blocking=True))
@@ -47,3 +72,8 @@ class Pairs:
 
     def to(self, device: torch.device | str) -> Pairs:
         return Pairs(self.source.to(device), self.target.to(device), self.tokens)
+
+
+def up(size: int, multiple: int) -> int:
+    """The multiple that holds it."""
+    return -(-size // multiple) * multiple

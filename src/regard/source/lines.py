@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import zstandard
 
@@ -52,7 +52,8 @@ def lines(path: str | Path, limit: int = LONGEST) -> Iterator[bytes]:
 def chunks(path: str | Path) -> Iterator[bytes]:
     """The bytes of a file, decompressed."""
     if str(path) == STDIN:
-        yield from _read(sys.stdin.buffer.read)
+        # what is there already, so that nobody waits for more
+        yield from _read(cast("io.BufferedReader", sys.stdin.buffer).read1)
         return
     file = Path(path)
     with faults(path), file.open("rb") as stream:

@@ -103,7 +103,7 @@ class Trace:
         """Write one file: safetensors with the labels as JSON in its header or, for a name in `.json`, JSON alone."""
         path = Path(path)
         about = self._labels()
-        if path.suffix == ".json":
+        if path.suffix.lower() == ".json":
             path.write_text(json.dumps(self.record(), ensure_ascii=False) + "\n", encoding="utf-8")
             return
         weights = {str(at): each.weights.detach().contiguous() for at, each in enumerate(self.readings)}
@@ -114,7 +114,7 @@ class Trace:
         """Read what `save` wrote."""
         path = Path(path)
         try:
-            if path.suffix == ".json":
+            if path.suffix.lower() == ".json":
                 about = json.loads(path.read_text(encoding="utf-8"))
                 weights = [torch.tensor(each["weights"], dtype=torch.float32) for each in about["readings"]]
             else:

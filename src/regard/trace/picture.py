@@ -10,7 +10,6 @@ import math
 import threading
 import warnings
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,17 +18,21 @@ from regard.trace.colour import ramp
 from regard.trace.core import Trace
 from regard.trace.label import clean, clipped, columns
 from regard.trace.terminal import Heatmap
+from regard.trace.typeface import families, missing
 from regard.trace.write import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FONT: Final = Path(__file__).parent / "font" / "RegardSans.ttf"
-FAMILY: Final = ("Regard Sans", "DejaVu Sans")
 LABEL: Final = 28  # columns of a label before it is cut
 INCH: Final = 72.0  # points
+DPI: Final = 160
+BAR: Final = 0.6  # inches that the scale takes at least
+SLANT: Final = math.sqrt(0.5)  # of a source word's length, across and up
 POINTS: Final = 10.0  # size of the words
+TITLE: Final = 13.0
+NUMBER: Final = 7.0  # in a cell
 # matplotlib's settings and fonts are one for the whole process; a server draws in threads.
 LOCK: Final = threading.Lock()
 
@@ -42,14 +45,17 @@ def save(
     head: int | None = None,
     title: str = "",
     every_head: bool = False,
-) -> None:
+) -> str | None:
     """Draw one matrix, or every head as a panel of its own, into a file whose ending says what it is."""
     maps = list(panels(trace, reader)) if every_head else [chosen(trace, reader, head)]
-    write(maps, path, title)
+    return write(maps, path, title)
 
 
-def write(maps: Sequence[Heatmap], path: str | Path, title: str = "") -> None:
-    """Draw heat maps side by side into a `.png`, `.svg` or `.pdf`; one colour scale serves them all."""
+def write(maps: Sequence[Heatmap], path: str | Path, title: str = "") -> str | None:
+    """Draw heat maps side by side into a `.png`, `.svg` or `.pdf`; one colour scale serves them all.
+
+    Gives one line to pass on where letters had to be drawn as boxes, for want of a font.
+    """
     kind = Path(path).suffix.lower().removeprefix(".")
     words = _told(maps, title)
     about: dict[str, dict[str, Any]] = {
@@ -57,14 +63,18 @@ def write(maps: Sequence[Heatmap], path: str | Path, title: str = "") -> None:
         "pdf": {"Title": words, "CreationDate": None},
         "png": {"Title": words},
     }
-    settings = {"svg.fonttype": "path", "svg.hashsalt": "regard", "font.family": list(_families(words))}
     from matplotlib import style
 
-    with LOCK, style.context(["default", settings]), warnings.catch_warnings():
-        # A letter that no font on the machine has is drawn as a box that names its script.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure = draw(maps, title)
-        whole(path, lambda beside: figure.savefig(beside, format=kind, dpi=160, metadata=about[kind]))
+    labels = (each for heat in maps for each in (heat.title, *heat.source.labels, *heat.target.labels))
+    drawn = clean("".join([title, *labels]))
+    with LOCK:
+        settings = {"svg.fonttype": "path", "svg.hashsalt": "regard", "font.family": families(drawn)}
+        with style.context(["default", settings]), warnings.catch_warnings():
+            # A letter that no font on the machine has is drawn as a box that names its script.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            figure = draw(maps, title)
+            whole(path, lambda beside: figure.savefig(beside, format=kind, dpi=DPI, metadata=about[kind]))
+        return missing([drawn])
 
 
 def draw(maps: Sequence[Heatmap], title: str = "") -> Figure:
@@ -72,33 +82,44 @@ def draw(maps: Sequence[Heatmap], title: str = "") -> Figure:
     from matplotlib.figure import Figure
 
     cell = _cell(maps)
-    left = max((_wide(each) for heat in maps for each in heat.target.labels), default=0.2)
-    slanted = max((_wide(each) for heat in maps for each in heat.source.labels), default=0.2) * math.sin(math.pi / 4)
-    top = slanted + 0.3 + (0.3 if any(heat.title for heat in maps) else 0.0)
-    across = max((len(heat.source) for heat in maps), default=0) * cell
-    down = max((len(heat.target) for heat in maps), default=0) * cell
-    # The last word leans over the right edge; short rows of one matrix still leave room for the title.
-    wide = max(left + 0.2 + max(across, cell) + slanted, 2.2)
-    high = top + max(down, cell) + 0.15
+    left, top, wide, high = _panel(maps, cell)
     per_row = min(len(maps), max(1, round(math.sqrt(len(maps) * high / wide * 1.4)))) if maps else 1
     rows = max(math.ceil(len(maps) / per_row), 1)
     head = 0.4 if title else 0.1
-    width, height = per_row * wide + 0.8, rows * high + head
+    width, height = max(per_row * wide + 0.8, min(_wide(title, TITLE) + 0.3, 8.0)), rows * high + head
     figure = Figure(figsize=(width, height), facecolor="white")
     most = max((heat.weights.max().item() for heat in maps if heat.weights.numel()), default=0.0) or 1.0
     for at, heat in enumerate(maps):
         row, column = divmod(at, per_row)
-        x, y = column * wide + left + 0.2, height - head - row * high - top
+        x, y = column * wide + left, height - head - row * high - top
         size = (max(len(heat.source), 1) * cell, max(len(heat.target), 1) * cell)
         axes = figure.add_axes((x / width, (y - size[1]) / height, size[0] / width, size[1] / height))
         _map(axes, heat, most, cell)
         if heat.title:
             figure.text(x / width, (y + top - 0.12) / height, clean(heat.title), va="top", **_ink(POINTS))
     if title:
-        room = int((width - 0.3) * INCH / (POINTS * 0.78))
-        figure.text(0.15 / width, 1 - 0.12 / height, clipped(clean(title), room), va="top", **_ink(POINTS * 1.3))
-    _bar(figure, most, min(high - top, 2.0), top + head)
+        room = columns(title) * min((width - 0.3) / _wide(title, TITLE), 1)
+        figure.text(0.15 / width, 1 - 0.12 / height, clipped(clean(title), int(room)), va="top", **_ink(TITLE))
+    _bar(figure, most, min(high - top - 0.15, 2.0), top + head, per_row * wide)
     return figure
+
+
+def _panel(maps: Sequence[Heatmap], cell: float) -> tuple[float, float, float, float]:
+    """Inches that every panel keeps left of its matrix and above it, and its whole width and height."""
+    size = _size(cell)
+    targets = {label for heat in maps for label in heat.target.labels}
+    left = max((_wide(_label(each), size) for each in targets), default=0.0)
+    up, right = 0.0, cell
+    for axis in {heat.source for heat in maps}:
+        reaches = [_wide(_label(each), size) * SLANT for each in axis.labels]
+        up = max([up, *reaches])
+        # The last words lean over the right edge.
+        right = max(right, len(axis) * cell, *((slot + 0.5) * cell + each for slot, each in enumerate(reaches)))
+    # Short rows still leave room for the name of the panel.
+    right = max(right, *(_wide(heat.title) for heat in maps), 1.2) if maps else right
+    top = up + 0.25 + (0.3 if any(heat.title for heat in maps) else 0.0)
+    down = max((len(heat.target) for heat in maps), default=0) * cell
+    return left + 0.25, top, left + right + 0.4, top + max(down, BAR) + 0.15
 
 
 def _map(axes: Axes, heat: Heatmap, most: float, cell: float) -> None:
@@ -125,18 +146,17 @@ def _map(axes: Axes, heat: Heatmap, most: float, cell: float) -> None:
         for query, slot in zip(*(weights >= 0.05).nonzero(), strict=True):
             weight = float(weights[query, slot])
             ink = "#ffffff" if weight / most > 0.5 else "#1b2433"
-            axes.text(slot + 0.5, query + 0.5, f"{weight:.0%}"[:-1], ha="center", va="center", **_ink(7, ink))
+            axes.text(slot + 0.5, query + 0.5, f"{weight:.0%}"[:-1], ha="center", va="center", **_ink(NUMBER, ink))
 
 
-def _bar(figure: Figure, most: float, long: float, top: float) -> None:
+def _bar(figure: Figure, most: float, long: float, top: float, left: float) -> None:
     """The scale, at the right of everything."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
     from matplotlib.ticker import PercentFormatter
 
     width, height = figure.get_size_inches()
-    long = max(long, 0.6)
-    axes = figure.add_axes(((width - 0.65) / width, (height - top - long) / height, 0.13 / width, long / height))
+    axes = figure.add_axes(((left + 0.15) / width, (height - top - long) / height, 0.13 / width, long / height))
     bar = figure.colorbar(ScalarMappable(Normalize(0, most), ListedColormap(ramp(256))), cax=axes)
     bar.set_ticks([0, most / 2, most] if long >= 0.8 else [0, most])
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
@@ -151,16 +171,22 @@ def _cell(maps: Sequence[Heatmap]) -> float:
 
 
 def _size(cell: float) -> float:
-    return min(POINTS, cell * INCH * 0.9)
+    # Slanted lines stand nearer to each other than their cells.
+    return min(POINTS, cell * INCH * SLANT * 0.83)
 
 
 def _label(label: str) -> str:
     return clipped(clean(label), LABEL)
 
 
-def _wide(label: str) -> float:
-    """Inches that a label may take: no letter of a text face is much wider than this for each column."""
-    return columns(_label(label)) * POINTS * 0.68 / INCH + 0.08
+def _wide(text: str, size: float = POINTS) -> float:
+    """Inches that a text takes, its letters shaped as they will be."""
+    from matplotlib.backends import backend_agg
+    from matplotlib.font_manager import FontProperties
+
+    agg: Any = backend_agg.RendererAgg
+    wide, _, _ = agg(1, 1, DPI).get_text_width_height_descent(clean(text), FontProperties(size=size), False)
+    return float(wide) / DPI
 
 
 def _ink(size: float, colour: str = "#1b2433") -> dict[str, Any]:
@@ -178,26 +204,3 @@ def _told(maps: Sequence[Heatmap], title: str) -> str:
 def _sentence(heat: Heatmap, side: str) -> str:
     axis = heat.source if side == "source" else heat.target
     return axis.text or " ".join(axis.labels)
-
-
-@cache
-def _families(words: str) -> tuple[str, ...]:
-    """Our fonts, then a font of the machine for the letters that ours lack."""
-    from matplotlib import font_manager
-
-    if not any(entry.fname == str(FONT) for entry in font_manager.fontManager.ttflist):
-        font_manager.fontManager.addfont(str(FONT))
-    found = list(FAMILY)
-    ours = [font_manager.get_font(font_manager.findfont(family)) for family in FAMILY]
-    lacking = {ord(letter) for letter in words if not letter.isspace()}
-    lacking -= {code for font in ours for code in font.get_charmap()}
-    for entry in sorted(font_manager.fontManager.ttflist, key=lambda each: (each.name, each.fname)):
-        if not lacking:
-            break
-        if "Last Resort" in entry.name or entry.name in found:
-            continue
-        held = lacking & font_manager.get_font(entry.fname).get_charmap().keys()
-        if held:
-            found.append(entry.name)
-            lacking -= held
-    return tuple(found)

@@ -60,6 +60,10 @@ class Average(ABC):
     @abstractmethod
     def restore(self, state: Mapping[str, Tensor]) -> None: ...
 
+    def settle(self) -> None:
+        """The model holds the averages from now on."""
+        torch._foreach_copy_(list(self._weights.values()), list(self.averaged().values()))
+
     @contextmanager
     def swapped(self) -> Iterator[None]:
         """Inside, the model holds the averages; afterwards its own weights again, to the bit."""

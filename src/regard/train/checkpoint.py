@@ -53,9 +53,12 @@ class Checkpoints:
 
     def open(self) -> None:
         """Makes the folder, and clears away what a killed run left unfinished. Only for who holds the lock."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for unfinished in self._folder.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(unfinished)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for unfinished in self._folder.glob(f"{UNFINISHED}*"):
+                shutil.rmtree(unfinished)
+        except OSError as error:
+            raise Fault(f"{self._folder}: {error.strerror}") from error
 
     def path(self, update: int) -> Path:
         return self._folder / f"{update:08d}"

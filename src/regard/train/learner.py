@@ -6,17 +6,19 @@ It does not know what a batch holds nor what the model is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+
+S = TypeVar("S")  # not `Self`: beartype, which looks at functions one by one, cannot tell whose it is
 
 
 @runtime_checkable
 class Batch(Protocol):
     """Tensors that can go to a device, as (nested) dataclasses where a graph is to replay them."""
 
-    def to(self, device: torch.device, /) -> Self: ...
+    def to(self: S, device: torch.device, /) -> S: ...
     @property
     def tokens(self) -> int:
         """The symbols to learn from, counted on the host. It weighs means for people; no loss may read it."""

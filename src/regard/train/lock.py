@@ -25,7 +25,10 @@ def _take(file: int) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Inside, the folder is ours. The file itself stays: to remove it would let two processes lock two files."""
-    file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise Fault(f"{folder / 'lock'}: {error.strerror}") from error
     try:
         try:
             _take(file)

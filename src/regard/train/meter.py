@@ -83,7 +83,8 @@ class Meter:
         """With `words`, all that has been added since the last reading."""
         counts = {"row": self._row, "norm": self._norm, "skipped": self._skipped}
         sums = {f"sum/{name}": total for name, total in self._sums.items()}
-        return counts | {"lost": self._lost, "longest": self._longest} | sums
+        every = counts | {"lost": self._lost, "longest": self._longest} | sums
+        return {name: value.clone() for name, value in every.items()}  # after a reading, several are one
 
     def words(self) -> dict[str, Any]:
         return {"updates": self._updates, "weights": self._weights}

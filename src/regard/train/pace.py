@@ -8,6 +8,7 @@ measured is only saved. The end is measured always, and the budget leaves room f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import final
 
 from regard.train.schedule import Budget
@@ -52,9 +53,12 @@ class Pace:
         self._measuring = seconds
         self._measured += seconds
 
-    def saved(self, update: int, seconds: float, took: float) -> None:
-        """The checkpoint at that update was there at `seconds`."""
+    def reached(self, update: int, seconds: float) -> None:
+        """A checkpoint is about to be saved, which is to hold this place itself."""
         self._last = (update, seconds)
+
+    def saved(self, took: float) -> None:
+        """Saving it took so many seconds."""
         self._saving = took
 
     def stretched(self, seconds: float) -> float:
@@ -64,7 +68,7 @@ class Pace:
         last = min(self._measuring + self._saving, self._whole / 4)
         return seconds * self._whole / (self._whole - last)
 
-    def state(self) -> dict[str, float]:
+    def state(self) -> dict[str, int | float]:
         update, seconds = self._last
         return {
             "update": update,
@@ -74,6 +78,6 @@ class Pace:
             "saving": self._saving,
         }
 
-    def restore(self, state: dict[str, float]) -> None:
+    def restore(self, state: Mapping[str, int | float]) -> None:
         self._last = (int(state["update"]), state["seconds"])
         self._measuring, self._measured, self._saving = state["measuring"], state["measured"], state["saving"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO, final, runtime_checkable
@@ -89,8 +90,10 @@ class Watchers:
             watcher.told(line)
 
     def ended(self, why: str) -> None:
-        for watcher in self._each:
-            watcher.ended(why)
+        """Each is told, even if another one fails."""
+        with ExitStack() as stack:
+            for watcher in reversed(self._each):
+                stack.callback(watcher.ended, why)
 
 
 @final
@@ -105,14 +108,12 @@ class MetricsFile:
         self._file: TextIO | None = None
 
     def began(self, place: Place) -> None:
-        try:
+        with _writing(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab+") as file:
                 file.seek(0)
                 file.truncate(_good(file.readlines(), place.update))
             self._file = self._path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise Fault(f"{self._path}: {error.strerror}") from error
 
     def updated(self, place: Place) -> None:
         pass
@@ -130,19 +131,26 @@ class MetricsFile:
         pass
 
     def ended(self, why: str) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            with _writing(self._path):  # what could not be written is tried once more
+                file.close()
 
     def _write(self, row: dict[str, Any]) -> None:
         """Handed to the system at once: what was written stays even if the process is killed right after."""
         if self._file is None:
             return
-        try:
+        with _writing(self._path):
             self._file.write(json.dumps(_finite(row), allow_nan=False) + "\n")
             self._file.flush()
-        except OSError as error:
-            raise Fault(f"{self._path}: cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Fault(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _of(place: Place) -> dict[str, Any]:
@@ -194,7 +202,8 @@ class TensorBoard:
             return
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(os.fspath(self._folder), purge_step=place.update + 1)
+        with _writing(self._folder):
+            self._writer = SummaryWriter(os.fspath(self._folder), purge_step=place.update + 1)
 
     def updated(self, place: Place) -> None:
         pass
@@ -211,11 +220,13 @@ class TensorBoard:
         pass
 
     def ended(self, why: str) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with _writing(self._folder):
+                writer.close()
 
     def _add(self, values: Mapping[str, float], place: Place) -> None:
         if self._writer is not None:
-            for name, value in values.items():
-                self._writer.add_scalar(name, value, place.update)
+            with _writing(self._folder):
+                for name, value in values.items():
+                    self._writer.add_scalar(name, value, place.update)

@@ -167,7 +167,9 @@ def _expected(pieces: dict[str, float], words: Sequence[str], counts: Floats) ->
     whole = np.maximum(ahead[lattice.lengths, np.arange(many)], 1e-300)
     used = ahead[lattice.start, lattice.word] * odds * behind[lattice.end, lattice.word]
     used *= (counts / whole)[lattice.word]
-    expected: list[float] = np.bincount(lattice.piece, used, len(pieces)).tolist()
+    expected: list[float] = (
+        np.bincount(lattice.piece, used, len(pieces)).astype(np.float64).tolist()
+    )  # of none: integers
     return expected
 
 

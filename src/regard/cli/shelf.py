@@ -1,0 +1,51 @@
+"""regard models, regard recipes, regard export"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from regard import config
+from regard.cli.call import SHIPPED, Json, Model, tell, write
+
+
+def models(as_json: Json = False) -> None:
+    """List the bundles that ship."""
+    from regard.task import bundle
+
+    cards = {name: bundle.card(path) for name, path in bundle.shipped().items()}
+    if as_json:
+        write(json.dumps({"name": name, **card}, ensure_ascii=False) for name, card in cards.items())
+        return
+    for name, card in cards.items():
+        dev = card.get("figures", {}).get("dev", {})
+        score = f"; BLEU {dev['bleu']:.1f}, chrF2 {dev['chrf']:.1f} on its dev part" if dev else ""
+        write([f"{name:<14}{card['recipe'].get('about', '')}{score} [{card.get('licence', '')}]"])
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Print this one, with every key.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the recipes that ship, or print one in full."""
+    if name is not None:
+        write([config.to_toml(config.load(name)).rstrip("\n")])
+    elif as_json:
+        write(json.dumps({"name": each, "about": about}) for each, about in config.recipes().items())
+    else:
+        write(f"{each:<14}{about}" for each, about in config.recipes().items())
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="A folder, or a file that ends in .zip.")],
+    model: Model = SHIPPED,
+    weights: Annotated[Literal["float32", "int8"], typer.Option(help="int8 is a quarter as large.")] = "float32",
+) -> None:
+    """Write a bundle anew without what its training left behind: to pass on, or smaller."""
+    from regard.task import bundle
+
+    bundle.export(bundle.load(model), out, weights)
+    tell(f"{out} is written")

@@ -1,0 +1,155 @@
+"""Training: a table and a recipe → a bundle. It wires data, model, run and measuring, which do not know each other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from regard import config
+from regard.config import Recipe
+from regard.fault import Fault
+from regard.model import build
+from regard.source.stream import Batches
+from regard.source.vocabulary import Vary
+from regard.task.bundle import ABOUT, Bundle
+from regard.task.corpus import Asked, Corpus, Table, Tell, prepare
+from regard.task.examiner import Examiner
+from regard.task.translator import Translator
+from regard.trace.write import whole
+from regard.train.average import Averaging
+from regard.train.lock import locked
+from regard.train.plan import Plan, Result
+from regard.train.run import run
+from regard.train.schedule import Budget
+from regard.train.terminal import Terminal
+from regard.train.update import Descent
+from regard.train.watch import MetricsFile, TensorBoard, Watchers
+
+RECIPE: Final = "recipe.toml"
+SHAPE: Final = 8  # on a GPU lengths and rows are multiples of it: few shapes, each recorded once
+SIZES: Final = (("small", 0), ("medium", 10_000), ("large", 400_000))  # recipes, and from how many pairs on
+
+
+def sized(pairs: int) -> str:
+    """The recipe for so many pairs, when nobody chose one."""
+    return [name for name, least in SIZES if pairs >= least][-1]
+
+
+def train(
+    table: Table,
+    out: Path,
+    recipe: Recipe,
+    *,
+    dev: Table | None = None,
+    resume: bool = False,
+    strict: bool = False,
+    tell: Tell = print,
+) -> Translator:
+    """Trains in the folder `out` until the recipe's budget is spent, and leaves a bundle there."""
+    config.check(recipe)
+    told, data = recipe.train, recipe.data
+    _made(out, resume)
+    with locked(out):
+        corpus = prepare(
+            Asked(table, dev, data, told.dev_pairs, told.seed, strict), _folder(out / "data"), resume, tell
+        )
+        text = config.to_toml(recipe)
+        whole(out / RECIPE, lambda path: _write(path, text))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(told.seed)
+    model = build(recipe.model, len(corpus.source), len(corpus.target), told).to(device)
+    weights = sum(each.numel() for each in model.parameters())
+    sizes = f"{len(corpus.train):,} pairs, {len(corpus.source):,} and {len(corpus.target):,} symbols"
+    tell(f"{recipe.name or 'the model'}: {sizes}, {weights:,} weights, on {_named(device)}")
+    batches = Batches(
+        corpus.train,
+        told.batch_tokens,
+        told.seed,
+        source_vary=Vary(corpus.source, data.source.dropout, told.seed),
+        target_vary=Vary(corpus.target, data.target.dropout, told.seed + 1),
+        multiple=SHAPE if device.type == "cuda" else 1,
+    )
+    made = Bundle(recipe, model, corpus.source, corpus.target)
+    examiner = Examiner(made, corpus.dev)
+    watcher = Watchers([Terminal(), MetricsFile(out / "metrics.jsonl"), TensorBoard(out / "board")])
+    plan = _plan(recipe, corpus.fingerprint)
+    result = run(model, batches, plan, out, measure=examiner.measure, watcher=watcher, resume=resume)
+    done = replace(made, about=_about(recipe, corpus, result, examiner, device), where=str(out))
+    done.save(out)
+    return Translator(done)
+
+
+def _made(out: Path, resume: bool) -> None:
+    """The folder, and no run in it that would be lost; asked before the data are read, which may take long."""
+    if (out / ABOUT).is_file() and not (out / "checkpoints").is_dir():
+        raise Fault(f"{out}: there is a bundle in it already; give another folder")
+    if not resume and any((out / "checkpoints").glob("[0-9]*")):
+        raise Fault(f"{out}: there is a run in it already; go on with it by --resume, or give another folder")
+    _folder(out)
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Fault(f"{path}: cannot be made: {error.strerror}") from error
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _named(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{torch.get_num_threads()} CPU cores"
+
+
+def _plan(recipe: Recipe, fingerprint: str) -> Plan:
+    told = recipe.train
+    return Plan(
+        budget=Budget(told.minutes, told.epochs, told.updates),
+        descent=Descent(told.rate, told.warmup, told.schedule, told.weight_decay, told.clip),
+        averaging=Averaging(told.average, told.average_decay, told.average_last),
+        precision=told.precision,
+        checkpoint_updates=told.checkpoint_updates,
+        keep=told.keep,
+        patience=told.patience,
+        seed=told.seed,
+        replay=told.replay,
+        identity=_identity(recipe, fingerprint),
+    )
+
+
+def _identity(recipe: Recipe, fingerprint: str) -> str:
+    """What a resumed run must find as it was, beyond what the plan itself compares."""
+    told = recipe.train
+    loss = [told.batch_tokens, told.label_smoothing, told.sampling, asdict(told.penalties), told.reinforce_entropy]
+    parts = [fingerprint, asdict(recipe.model), asdict(recipe.data), loss]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _about(recipe: Recipe, corpus: Corpus, result: Result, examiner: Examiner, device: torch.device) -> dict[str, Any]:
+    made = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "updates": result.updates,
+        "epochs": round(result.epochs, 3),
+        "minutes": round(result.seconds / 60, 2),
+        "ended": result.why,
+        "machine": f"{_named(device)} ({platform.machine()})",
+        "torch": torch.__version__,
+    }
+    return {
+        "data": corpus.about,
+        "provenance": made,
+        "licence": recipe.licence or "that of the data it was trained on",
+        "attribution": recipe.attribution,
+        "figures": {"dev": examiner.figures()},
+        "choice": examiner.choice(),
+    }
