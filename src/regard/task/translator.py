@@ -161,7 +161,7 @@ class Translator:
         prefix = self.forced(wish.prefix)
         limits = (wish.room * source.mask.sum(-1)).long() + 20 + len(prefix)  # of each sentence alone
         prefixes = [prefix] * len(texts) if prefix else None
-        length, rules = wish.search.length, self._rules(wish)
+        length, rules = wish.search.length, self.rules(wish)
         state = steps.start(source)
         if wish.draw is not None:
             return sample(
@@ -170,7 +170,8 @@ class Translator:
         width = max(wish.search.beam, wish.best)
         return beam(steps, state, limits, width, wish.best, length, rules, prefixes)
 
-    def _rules(self, wish: Wish) -> list[Rule]:
+    def rules(self, wish: Wish) -> list[Rule]:
+        """What the wish forbids an output, for any search that is asked instead of this one."""
         # Only a vocabulary of words learns when <unk> is right: the source word then takes its place.
         never = [PAD, BOS] if self.bundle.target.kind == "word" else [PAD, BOS, UNK]
         rules: list[Rule] = [Never(never)]
