@@ -123,6 +123,11 @@ def test_step_by_step_is_all_at_once(mechanism: Mechanism) -> None:
             assert steps.past.coverage is not None
             seen = steps.past.coverage if steps.past.coverage.dim() == 3 else steps.past.coverage.unsqueeze(1)
             assert_close(seen, weights.sum(2), atol=1e-5, rtol=1e-5)
+    tracked = attention(query, bound, attention.start(bound, track=True)).past
+    assert tracked.weights is not None
+    assert tracked.coverage is not None
+    assert_close(tracked.weights.reshape(weights[:, :, -1].shape), weights[:, :, -1], atol=1e-5, rtol=1e-5)
+    assert_close(tracked.coverage.reshape(weights[:, :, -1].shape), weights.sum(2), atol=1e-5, rtol=1e-5)
     middle = attention(query[:, :2], bound)  # any cut will do, not only single steps
     rest = attention(query[:, 2:], bound, middle.past)
     assert_close(torch.cat([middle.context, rest.context], 1), whole.context, atol=1e-5, rtol=1e-5)

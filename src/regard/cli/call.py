@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from regard import config
 from regard.fault import Fault
 
 if TYPE_CHECKING:
@@ -53,11 +54,14 @@ def load(model: str) -> Translator:
     return Translator(bundle.load(model))
 
 
-def wished(known: Translator, beam: int | None) -> Wish:
-    """The bundle's own search, with another width where one is asked for."""
+def wished(known: Translator, beam: int | None, **asked: float | None) -> Wish:
+    """The bundle's own search, changed by what the call asks for."""
     from dataclasses import replace
 
-    return known.wish if beam is None else replace(known.wish, search=replace(known.wish.search, beam=beam))
+    recipe = known.bundle.recipe
+    over = [f"search.{key}={value}" for key, value in {"beam": beam, **asked}.items() if value is not None]
+    search = config.build(config.override(config.dump(recipe), over), "the call").search
+    return replace(known.wish, search=search)
 
 
 def tell(line: str) -> None:

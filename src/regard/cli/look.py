@@ -33,18 +33,18 @@ def look(
         drawable(out)
     known = load(model)
     found = known.translate(text, wished(known, beam)) if target is None else known.given(text, target)
-    if not found.trace.of():
+    if not known.looks:
         raise Fault(f"{model}: this model has no attention, there is nothing to look at")
     words = fold.words(found.trace)
     if out is not None:
-        trace = found.trace if out.suffix == ".json" else words
+        trace = found.trace if out.suffix.lower() == ".json" else words
         chosen = (reader, head) if every or reader or head is not None else known.choice(words)
         told = save(trace, out, reader=chosen[0], head=chosen[1], title=found.text, every_head=every)
         if told is not None:
             tell(told)
         tell(f"{out} is written: {found.text}")
         return
-    console = Console(soft_wrap=False, highlight=False, markup=False)
+    console = Console(soft_wrap=False, highlight=False, markup=False, emoji=False)
     console.print(found.text)
     console.print()
     for heatmap in panels(words, reader) if every else [known.heatmap(found.trace, reader, head)]:

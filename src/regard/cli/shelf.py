@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,7 +18,7 @@ def models(as_json: Json = False) -> None:
 
     cards = {name: bundle.card(path) for name, path in bundle.shipped().items()}
     if as_json:
-        write(json.dumps({"name": name, **card}, ensure_ascii=False) for name, card in cards.items())
+        write(_json({"name": name, **card}) for name, card in cards.items())
         return
     for name, card in cards.items():
         dev = card.get("figures", {}).get("dev", {})
@@ -32,11 +32,16 @@ def recipes(
 ) -> None:
     """List the recipes that ship, or print one in full."""
     if name is not None:
-        write([config.to_toml(config.load(name)).rstrip("\n")])
+        recipe = config.load(name)
+        write([_json(config.dump(recipe)) if as_json else config.to_toml(recipe).rstrip("\n")])
     elif as_json:
-        write(json.dumps({"name": each, "about": about}) for each, about in config.recipes().items())
+        write(_json({"name": each, "about": about}) for each, about in config.recipes().items())
     else:
         write(f"{each:<14}{about}" for each, about in config.recipes().items())
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False)
 
 
 def export(

@@ -37,18 +37,20 @@ def train(
 
     Without --recipe the sizes follow from the amount of data. Ctrl-C saves; --resume goes on, to the bit.
     """
+    from regard.source.lines import name
     from regard.task import training
     from regard.task.corpus import Table
 
     pairs_table = table(pairs, source, target)
-    folder = out or Path("runs") / (Path(pairs_table.name).name.partition(".")[0] or "model")
+    folder = out or Path("runs") / (Path(name(pairs_table.source)).name.partition(".")[0] or "model")
     kept = folder / training.RECIPE
     if recipe is None and resume and kept.is_file():
         recipe = str(kept)
     if recipe is None:
-        count = 0 if pairs_table.fleeting else pairs_table.count()
-        recipe = training.sized(count)
-        tell(f"recipe {recipe}, for {count:,} rows: {config.recipes()[recipe]}")
+        count = None if pairs_table.fleeting else pairs_table.count()
+        recipe = training.sized(count or 0)
+        rows = "standard input, which is not counted first" if count is None else f"{count:,} rows"
+        tell(f"recipe {recipe}, for {rows}: {config.recipes()[recipe]}")
     limits = {"minutes": minutes, "epochs": epochs, "updates": updates}
     chosen = _limited(config.load(recipe, settings or ()), limits)
     dev_table = None if dev is None else Table(dev)

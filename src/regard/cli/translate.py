@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, Queue
 from threading import Thread
@@ -17,6 +18,8 @@ from regard.fault import Fault
 if TYPE_CHECKING:
     from regard.task.translation import Translation
 
+READER: Final = "standard input"  # the name of the thread that waits for it
+CUT: Final = "over {:,} characters; the rest is not translated"
 TOGETHER: Final = 1024  # lines that are translated at once, where so many are there already
 
 
@@ -39,19 +42,20 @@ def translate(
 ) -> None:
     """Translate sentences, or the lines of standard input: as many lines, in the same order."""
     from regard.search.sample import Draw
+    from regard.task.translator import CHARACTERS
 
     if best > 1 and not as_json:
         raise Fault("--best gives several translations of a line; add --json, which keeps them together")
     known = load(model)
-    wish = wished(known, beam)
-    asked: dict[str, Any] = {"length": length, "coverage": coverage}
-    search = replace(wish.search, **{key: value for key, value in asked.items() if value is not None})
     try:
         draw = Draw(temperature, top_k, top_p, seed) if sample else None
     except ValueError as error:
         raise Fault(str(error)) from error
-    wish = replace(wish, search=search, best=best, draw=draw, prefix=prefix)
-    for lines in [text] if text else _arriving():
+    wish = replace(wished(known, beam, length=length, coverage=coverage), best=best, draw=draw, prefix=prefix)
+    for number, each in enumerate(text or (), 1):
+        if len(each) > CHARACTERS:
+            tell(f"sentence {number}: {CUT.format(CHARACTERS)}")
+    for lines in [text] if text else _arriving(CHARACTERS):
         done = known.translate(lines, wish)
         write(json.dumps(_record(each), ensure_ascii=False) if as_json else _line(each.text) for each in done)
 
@@ -70,41 +74,41 @@ def _record(found: Translation) -> dict[str, Any]:
     return about
 
 
-def _arriving() -> Iterator[list[str]]:
+def _arriving(longest: int) -> Iterator[list[str]]:
     """The lines of standard input as they come: those that are there together, so that none waits for the next."""
+    coming: Queue[str | BaseException | None] = Queue(2 * TOGETHER)
+    Thread(target=_read, args=(coming, longest), name=READER, daemon=True).start()
+    while isinstance(line := coming.get(), str):
+        lines = [line]
+        with suppress(Empty):
+            while len(lines) < TOGETHER and isinstance(line := coming.get(timeout=0.01), str):
+                lines.append(line)
+        yield lines
+        if not isinstance(line, str):
+            break
+    if isinstance(line, BaseException):
+        raise line
+
+
+def _read(coming: Queue[str | BaseException | None], longest: int) -> None:
+    """Every line into the queue, as far as it is read, then None or what went wrong."""
     from regard.source.lines import STDIN
-    from regard.source.report import Report
+    from regard.source.report import Kind, Report
     from regard.source.table import read_lines
-    from regard.task.translator import CHARACTERS
 
     report = Report()
-    coming: Queue[str | BaseException | None] = Queue(2 * TOGETHER)
-
-    def read() -> None:
-        try:
-            for line in read_lines(STDIN, report):
-                if len(line.text) > CHARACTERS:
-                    tell(f"{line.place}: over {CHARACTERS:,} characters; the rest is not translated")
-                coming.put(line.text)
-        except BaseException as error:
-            coming.put(error)
+    cut: list[str] = []
+    try:
+        for line in read_lines(STDIN, report):
+            if len(line.text) > longest:
+                cut.append(line.place)
+            coming.put(line.text[: longest + 1])
+        mended = [kind for kind in Kind if kind in report.counts and kind is not Kind.TOO_LONG]
+        told = [f"{report.counts[kind]:,} {kind.value} (first: {report.first[kind]})" for kind in mended]
+        if told:
+            tell(f"mended before it was translated: {', '.join(told)}")
+        if cut:
+            tell(f"{cut[0]}{f' and {len(cut) - 1:,} more' if cut[1:] else ''}: {CUT.format(longest)}")
         coming.put(None)
-
-    Thread(target=read, daemon=True).start()
-    while (first := coming.get()) is not None:
-        lines, rest = [first], True
-        while rest and len(lines) < TOGETHER:
-            try:
-                line = coming.get(timeout=0.01)
-            except Empty:
-                break
-            lines, rest = ([*lines, line], True) if line is not None else (lines, False)
-        for line in lines:
-            if isinstance(line, BaseException):
-                raise line
-        yield [line for line in lines if isinstance(line, str)]
-        if not rest:
-            break
-    if report.counts:
-        for told in report.lines()[1:] or report.lines():
-            tell(told)
+    except BaseException as error:
+        coming.put(error)

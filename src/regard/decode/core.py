@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from regard.attention import Attended
 from regard.memory import Memory
 
-
 Same = TypeVar("Same")
 
 

@@ -12,7 +12,8 @@ from regard.fault import Fault
 from regard.source.report import Kind, Report
 from regard.source.rows import Row, rows
 from regard.task.corpus import Table, Tell
-from regard.task.translator import Translator
+from regard.task.reading import large
+from regard.task.translator import CHARACTERS, Translator
 from regard.trace import fold, pharaoh
 from regard.trace.alignment import Agreement, Link, aer, pairs, record
 from regard.trace.core import Axis
@@ -47,27 +48,38 @@ def judged(known: Translator, table: Table, gold: Path, tell: Tell) -> Iterator[
 
 def linked(known: Translator, table: Table, tell: Tell) -> Iterator[Found | None]:
     """The links of every row with the words they count; None for a row that holds no pair."""
+    if not known.looks:
+        raise Fault(f"{known.bundle.where}: this model has no attention, no links can be read off it")
     report = Report()
     coming = rows(table.source, table.target)
     while some := list(islice(coming, TOGETHER)):
-        good = [row for row in some if _good(row, report)]
-        traces = iter(known.traces([(row.source, known.forced(row.target)) for row in good]))
-        kept = {id(row) for row in good}
-        for row in some:
-            if id(row) not in kept:
+        good = [_good(row, known, report) for row in some]
+        pairs = [(row.source, known.forced(row.target)) for row, fine in zip(some, good, strict=True) if fine]
+        traces = iter(known.traces(pairs))
+        for fine in good:
+            if fine:
+                trace = next(traces)
+                plain = fold.words(trace, specials=False)
+                yield known.links(trace), plain.source, plain.target
+            else:
                 yield None
-                continue
-            trace = next(traces)
-            plain = fold.words(trace, specials=False)
-            yield known.links(trace), plain.source, plain.target
     if report.counts:
         for line in report.lines():
             tell(f"{table.name}: {line}")
 
 
-def _good(row: Row, report: Report) -> bool:
+def _good(row: Row, known: Translator, report: Report) -> bool:
     report.rows += 1
-    fault = row.fault or (Kind.EMPTY if not (row.source.strip() and row.target.strip()) else None)
+    fault = row.fault or _fault(row, known)
     if fault is not None:
         report.add(fault, row.place)
     return fault is None
+
+
+def _fault(row: Row, known: Translator) -> Kind | None:
+    if max(len(row.source), len(row.target)) > CHARACTERS:
+        return Kind.TOO_LONG
+    source, target = known.pieces(row.source), known.forced(row.target)
+    if not (source and target):  # cleaning may leave nothing of a side
+        return Kind.EMPTY
+    return Kind.TOO_LONG if large(source, target) else None

@@ -1,21 +1,23 @@
 """Bundle: a trained model as a folder, or the same as one zip: regard.json, weights.safetensors, vocabularies as JSON.
 
-No pickle. Weights are float32, or int8 with a scale for each row of a matrix: $W_{ij} \\approx s_i q_{ij}$. It does not
-know what the model is used for.
+No pickle. Weights are float32, or int8 with a scale for each row of a matrix: $W_{ij} \\approx s_i q_{ij}$. The card,
+regard.json, knows the digest of every other part. It does not know what the model is used for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, final
 
 import torch
@@ -33,6 +35,7 @@ from regard.source.vocabulary import Vocabulary
 FORMAT: Final = 1
 ABOUT, WEIGHTS = "regard.json", "weights.safetensors"
 BOTH, SOURCE, TARGET = "vocabulary.json", "source.json", "target.json"
+PARTS: Final = "parts"  # of the card: the digest of each part
 SCALE: Final = ".scale"  # the name of a matrix's scales, after its own
 LARGEST: Final = 4 << 30  # bytes of one part: a zip must not unpack without bound
 DEFAULT: Final = "en-mr"
@@ -57,8 +60,10 @@ class Bundle:
     def save(self, folder: Path, kept: Kept = "float32") -> None:
         """Each file is there whole or not at all; regard.json comes last, and without it there is no bundle."""
         parts = self._vocabularies() | {WEIGHTS: save_tensors(_packed(self.model, kept))}
-        head = {"format": FORMAT, "regard": __version__, "recipe": config.dump(self.recipe)}
-        about = json.dumps(head | dict(self.about), ensure_ascii=False, indent=1) + "\n"
+        head: dict[str, Any] = {"format": FORMAT, "regard": __version__, "recipe": config.dump(self.recipe)}
+        head[PARTS] = {name: _digest(content) for name, content in parts.items()}
+        # once more at the end: what a bundle was read with says nothing of how it is written
+        about = json.dumps(head | dict(self.about) | head, ensure_ascii=False, indent=1) + "\n"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
@@ -84,9 +89,9 @@ def find(name: str | Path) -> Path:
     """The path of a bundle, given its path or the name of one that ships."""
     path = Path(name)
     known = shipped()
-    if str(name) in known and not (path / ABOUT).is_file():
+    if str(name) in known and not _there(path / ABOUT):
         return known[str(name)]
-    if not path.exists():
+    if not _there(path):
         hint = nearest(str(name), known) or (f"; those that ship: {', '.join(known)}" if known else "")
         raise Fault(f"{name}: there is no such bundle{hint}")
     if path.is_dir() and not (path / ABOUT).is_file():
@@ -97,6 +102,14 @@ def find(name: str | Path) -> Path:
             else f"{path}: is no bundle, it has no {ABOUT}"
         )
     return path
+
+
+def _there(path: Path) -> bool:
+    """A name that no file can have, such as one of thousands of letters, is an error to the system."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def card(name: str | Path) -> dict[str, Any]:
@@ -111,16 +124,42 @@ def load(name: str | Path = DEFAULT) -> Bundle:
     read = _reader(path)
     about = _about(read(ABOUT), f"{path}/{ABOUT}")
     recipe = config.build(about["recipe"], f"{path}/{ABOUT}")
+
+    def part(name: str) -> bytes:
+        content = read(name)
+        if about[PARTS].get(name, digest := _digest(content)) != digest:
+            raise Fault(f"{path}/{name}: is damaged, or of another bundle: it is not what {ABOUT} says was written")
+        return content
+
     if recipe.data.shared_vocabulary:
-        source = target = _vocabulary(read(BOTH), f"{path}/{BOTH}")
+        source = target = _vocabulary(part(BOTH), f"{path}/{BOTH}")
     else:
-        source, target = (_vocabulary(read(name), f"{path}/{name}") for name in (SOURCE, TARGET))
-    model = build(recipe.model, len(source), len(target), recipe.train)
-    try:
-        _fill(model, load_tensors(read(WEIGHTS)), f"{path}/{WEIGHTS}")
-    except (SafetensorError, ValueError) as error:
-        raise Fault(f"{path}/{WEIGHTS}: is damaged ({error})") from error
+        source, target = (_vocabulary(part(name), f"{path}/{name}") for name in (SOURCE, TARGET))
+    model = _built(recipe, source, target, f"{path}/{ABOUT}")
+    _fill(model, _tensors(part(WEIGHTS), f"{path}/{WEIGHTS}"), f"{path}/{WEIGHTS}")
     return Bundle(recipe, model.eval(), source, target, about, str(path))
+
+
+def _built(recipe: Recipe, source: Vocabulary, target: Vocabulary, where: str) -> Model:
+    """A card may have been written by hand, or by nobody."""
+    try:
+        config.check(recipe)
+        return build(recipe.model, len(source), len(target), recipe.train)
+    except Fault as fault:
+        raise Fault(f"{where}: {fault}") from None
+    except (RuntimeError, MemoryError, ValueError, OverflowError, TypeError) as error:
+        raise Fault(f"{where}: no model can be made of its recipe ({_first_line(error)})") from None
+
+
+def _tensors(content: bytes, where: str) -> dict[str, Tensor]:
+    try:
+        return load_tensors(content)
+    except (SafetensorError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        raise Fault(f"{where}: is damaged ({_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def weights(model: Model) -> dict[str, Tensor]:
@@ -143,23 +182,30 @@ def _packed(model: Model, kept: Kept) -> dict[str, Tensor]:
 
 def _fill(model: Model, tensors: Mapping[str, Tensor], where: str) -> None:
     wanted = weights(model)
-    unknown = [name for name in tensors if name.removesuffix(SCALE) not in wanted]
+    unknown = [name for name in tensors if name not in wanted and name.removesuffix(SCALE) not in wanted]
     if unknown:
         raise Fault(f"{where}: holds {unknown[0]!r}, which a model of this recipe does not have")
     for name, there in wanted.items():
         if name not in tensors:
             raise Fault(f"{where}: {name!r} is missing")
-        found = tensors[name]
-        if found.shape != there.shape:
-            shapes = f"{tuple(found.shape)}, and by the recipe {tuple(there.shape)}"
+        plain = _plain(name, tensors[name], tensors.get(name + SCALE), where)
+        if plain.shape != there.shape:
+            shapes = f"{tuple(plain.shape)}, and by the recipe {tuple(there.shape)}"
             raise Fault(f"{where}: {name!r} has the shape {shapes}")
-        scale = tensors.get(name + SCALE)
-        if (scale is None) == (found.dtype == torch.int8) or (scale is not None and len(scale) != len(found)):
-            raise Fault(f"{where}: {name!r} and its scales do not fit together")
-        plain = found.float() if scale is None else found.float() * scale.float().unsqueeze(-1)
         if not plain.isfinite().all():
             raise Fault(f"{where}: {name!r} holds numbers that are not finite")
         there.copy_(plain)
+
+
+def _plain(name: str, found: Tensor, scale: Tensor | None, where: str) -> Tensor:
+    """The weights themselves, of whatever was kept."""
+    if found.dtype == torch.int8:
+        if scale is None or not scale.is_floating_point() or found.dim() != 2 or scale.shape != found.shape[:1]:
+            raise Fault(f"{where}: {name!r} and its scales do not fit together")
+        return found.float() * scale.float().unsqueeze(-1)
+    if scale is not None or not found.is_floating_point():
+        raise Fault(f"{where}: {name!r} is kept in a way that this version of regard does not know")
+    return found.float()
 
 
 def _about(content: bytes, where: str) -> dict[str, Any]:
@@ -172,6 +218,8 @@ def _about(content: bytes, where: str) -> dict[str, Any]:
         raise Fault(f"{where}: written in format {version!r}, and this version of regard reads {FORMAT}")
     if not isinstance(about.get("recipe"), dict):
         raise Fault(f"{where}: has no recipe")
+    if not isinstance(about.setdefault(PARTS, {}), dict):
+        raise Fault(f"{where}: its {PARTS!r} are not a table of digests")
     return dict(about)
 
 
@@ -182,6 +230,10 @@ def _vocabulary(content: bytes, where: str) -> Vocabulary:
         raise Fault(f"{where}: is not UTF-8 text") from None
 
 
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def _reader(path: Path) -> Callable[[str], bytes]:
     """How to read one part by its name. A zip is never unpacked: only parts asked for by name are read."""
     if path.is_dir():
@@ -190,17 +242,26 @@ def _reader(path: Path) -> Callable[[str], bytes]:
     def member(name: str) -> bytes:
         try:
             with zipfile.ZipFile(path) as archive:
-                found = next((each for each in archive.infolist() if each.filename.split("/")[-1] == name), None)
+                wanted = _home(archive) + name
+                found = next((each for each in archive.infolist() if each.filename == wanted), None)
                 if found is None:
                     raise Fault(f"{path}: has no {name}")
                 if found.file_size > LARGEST:
                     raise Fault(f"{path}: {name} would take {found.file_size:,} bytes")
                 with archive.open(found) as part:
                     return part.read(found.file_size)
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise Fault(f"{path}: is neither the folder nor the zip of a bundle ({error})") from error
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+            raise Fault(f"{path}: is neither the folder nor the whole zip of a bundle ({_first_line(error)})") from None
 
     return member
+
+
+def _home(archive: zipfile.ZipFile) -> str:
+    """Who zips a folder puts it around the parts. Names that climb out of the zip are as if they were not there."""
+    places = (PurePosixPath(name) for name in archive.namelist())
+    homes = [place.parent for place in places if place.name == ABOUT and not {"..", "/"} & set(place.parts)]
+    home = min(homes, key=lambda each: len(each.parts), default=PurePosixPath())
+    return "".join(f"{part}/" for part in home.parts)
 
 
 def zipped(folder: Path, path: Path) -> None:
@@ -241,7 +302,9 @@ def _write(path: Path, content: bytes) -> None:
 
 def export(made: Bundle, out: Path, kept: Kept) -> None:
     """Into a folder, or into one file whose name ends in `.zip`."""
-    if out.suffix != ".zip":
+    if out.suffix.lower() != ".zip":
+        if (out / ABOUT).exists() or (out / "checkpoints").exists():
+            raise Fault(f"{out}: there is a bundle in it already, or a run; give another folder")
         made.save(out, kept)
         return
     with tempfile.TemporaryDirectory() as folder:

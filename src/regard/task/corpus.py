@@ -52,6 +52,12 @@ class Table:
         """Standing on standard input, which can be read only once."""
         return lines.STDIN in (self.source, self.target)
 
+    def look(self) -> None:
+        """A Fault where a file cannot be read: to be asked before anything is made for its sake."""
+        for each in (self.source, self.target):
+            if each not in (None, lines.STDIN):
+                next(lines.chunks(str(each)), b"")
+
     def count(self) -> int:
         """How many rows it has, good or bad."""
         return sum(1 for _ in rows(self.source, self.target))
@@ -102,7 +108,8 @@ def prepare(asked: Asked, folder: Path, resume: bool, tell: Tell) -> Corpus:
     """Made anew, or, for a run that goes on, as it was; that the data are still the same is asked first."""
     identity = asked.identity()
     before = _before(folder / PREPARED)
-    if before is not None and resume:
+    # what was lost is made again: from the same data it comes out the same
+    if before is not None and resume and all((folder / name).is_file() for name in (STORE, SOURCE, TARGET)):
         if before["identity"] != identity:
             raise Fault(
                 f"{asked.table.name}: the data, or what the recipe says of them, have changed since the run in "
@@ -135,7 +142,7 @@ def prepare(asked: Asked, folder: Path, resume: bool, tell: Tell) -> Corpus:
     }
     for name, vocabulary in ((SOURCE, source), (TARGET, target)):
         _write(folder / name, vocabulary.to_json())
-    _write(folder / PREPARED, json.dumps(made, ensure_ascii=False))
+    _write(folder / PREPARED, json.dumps(made))
     (folder / PAIRS).unlink()
     return _opened(folder, made)
 
@@ -158,9 +165,8 @@ def _read(asked: Asked, report: Report, path: Path) -> str:
     def fill(beside: Path) -> None:
         with beside.open("w", encoding="utf-8") as file:
             for pair in _clean(asked.table, Cleaner(asked.data.clean), limits, report):
-                text = json.dumps([pair.source, pair.target], ensure_ascii=False)
-                digest.update(text.encode())
-                file.write(f"{text}\t{pair.place}\n")
+                digest.update(json.dumps([pair.source, pair.target], ensure_ascii=False).encode())
+                file.write(json.dumps([pair.source, pair.target, pair.place]) + "\n")
 
     whole(path, fill)
     return digest.hexdigest()
@@ -178,9 +184,7 @@ def _clean(table: Table, cleaner: Cleaner, limits: Limits, report: Report) -> It
 def _kept(path: Path) -> Iterator[Pair]:
     with path.open(encoding="utf-8") as file:
         for line in file:
-            text, _, place = line.rstrip("\n").rpartition("\t")
-            source, target = json.loads(text)
-            yield Pair(source, target, place)
+            yield Pair(*json.loads(line))
 
 
 def _dev(asked: Asked, folder: Path, tell: Tell) -> tuple[list[Pair], Any]:

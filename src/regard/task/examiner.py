@@ -17,12 +17,12 @@ from regard.source.table import References
 from regard.task.bundle import Bundle
 from regard.task.measure import Measured, counted, evaluate
 from regard.task.translation import Translation, Wish
-from regard.task.translator import Translator
+from regard.task.translator import Translator, batches
 from regard.trace.alignment import clarity, sharpness
 
 DECODED: Final = 500  # sentences that are translated while a run goes on
 TRACED: Final = 100  # sentences whose attention is looked at
-ROWS: Final = 64
+CELLS: Final = 4000  # symbols that are measured at once
 QUICK: Final = Wish(Search(beam=1), room=1.5)  # an untrained model does not know when to end
 
 
@@ -76,10 +76,11 @@ class Examiner:
         cleaned = [tuple(map(self._translator.cleaner.text, (each.source, each.targets[0]))) for each in some]
         sources = made.source.encode_all([source for source, _ in cleaned])
         targets = made.target.encode_all([target for _, target in cleaned])
-        rows = sorted(zip(sources, targets, strict=True), key=lambda row: len(row[1]))
+        # as in training, where longer ones are no pairs either
+        short = [row for row in zip(sources, targets, strict=True) if max(map(len, row)) <= made.recipe.data.longest]
         total, count = 0.0, 0
-        for start in range(0, len(rows), ROWS):
-            part = rows[start : start + ROWS]
+        for together in batches([max(map(len, row)) + 1 for row in short], CELLS):
+            part = [short[at] for at in together]
             pairs = Pairs.of([[*row, EOS] for row, _ in part], [[BOS, *row, EOS] for _, row in part])
             loss = model.loss(pairs.to(self._translator.device)).parts["loss"]
             total, count = total + float(loss) * pairs.tokens, count + pairs.tokens

@@ -5,6 +5,7 @@ It knows models and traces; it does not know how the outputs came about.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -21,7 +22,9 @@ from regard.trace.choice import clearest
 from regard.trace.core import Axis, Reading, Trace
 
 END: Final = "</s>"
-ROWS: Final = 32  # replayed at once
+ROWS: Final = 32  # replayed at once, at most
+CELLS: Final = 1 << 18  # rows × source pieces × target pieces replayed at once: every head of every layer has so many
+LARGEST: Final = 1 << 21  # cells of one row: fourteen hundred pieces a side
 
 Ids = Sequence[int]
 
@@ -32,8 +35,7 @@ def read(model: Model, rows: Sequence[tuple[Ids, Ids]]) -> list[tuple[Reading, .
     device = next(model.parameters()).device
     found: list[tuple[Reading, ...]] = [()] * len(rows)
     order = sorted(range(len(rows)), key=lambda at: (len(rows[at][0]), len(rows[at][1])))
-    for start in range(0, len(order), ROWS):
-        some = order[start : start + ROWS]
+    for some in _batches(order, [max(len(source), len(target)) + 1 for source, target in rows]):
         sources = [[*rows[at][0], EOS] for at in some]
         targets = [[BOS, *rows[at][1], EOS] for at in some]
         pairs = Pairs.of(sources, targets).to(device)
@@ -44,6 +46,25 @@ def read(model: Model, rows: Sequence[tuple[Ids, Ids]]) -> list[tuple[Reading, .
             sizes = len(sources[row]), len(targets[row]) - 1
             found[at] = tuple(_reading(call, row, *sizes) for call in joined)
     return found
+
+
+def large(source: Ids, target: Ids) -> bool:
+    """Too large to be replayed: every attention writes down every piece of one side against every one of the other."""
+    return max(len(source), len(target)) ** 2 > LARGEST
+
+
+def _batches(order: Sequence[int], longest: Sequence[int]) -> Iterator[list[int]]:
+    """Rows together as long as their squares are not too many; `order` has them by length, so none pads others much."""
+    some: list[int] = []
+    width = 0
+    for at in order:
+        width = max(width, longest[at])
+        if some and (len(some) == ROWS or (len(some) + 1) * width**2 > CELLS):
+            yield some
+            some, width = [], longest[at]
+        some.append(at)
+    if some:
+        yield some
 
 
 def _joined(calls: Sequence[Call]) -> Iterator[Call]:
@@ -83,15 +104,24 @@ def labelled(
 def head(trace: Trace, stored: Mapping[str, Any] | None) -> tuple[str | None, int | None]:
     """The reader and head that links are read from: the bundle's measured choice, else the one that tells most."""
     names = {each.reader: len(each.weights) for each in trace.of()}
-    if stored is not None and stored.get("reader") in names and stored.get("head", 0) < names[stored["reader"]]:
-        return str(stored["reader"]), int(stored.get("head", 0))
+    if stored is not None and stored.get("head") in range(names.get(stored.get("reader", ""), 0)):
+        return str(stored["reader"]), int(stored["head"])
     return clearest(trace, "source") if names else (None, None)
 
 
 def replacements(trace: Trace, ids: Ids, matrix: tuple[str | None, int | None]) -> list[str]:
-    """For each id, the source word that was read most while it was written: what stands for an unknown word."""
+    """For each id, the source word that was read most while it was written: what stands for an unknown word.
+
+    It comes without the signs around it, which are words of their own to whoever left a word out.
+    """
     plan = fold.plan(trace.source, specials=False)
     if not trace.of() or not len(plan.axis):
         return [""] * len(ids)
     weights = trace.heat(*matrix) @ plan.matrix(trace.heat(*matrix)).T
-    return [plan.axis.labels[int(weights[row].argmax())] if number == UNK else "" for row, number in enumerate(ids)]
+    words = [_bare(label) for label in plan.axis.labels]
+    return [words[int(weights[row].argmax())] if number == UNK else "" for row, number in enumerate(ids)]
+
+
+def _bare(word: str) -> str:
+    inside = [at for at, letter in enumerate(word) if unicodedata.category(letter)[0] not in "PZ"]
+    return word[inside[0] : inside[-1] + 1] if inside else word

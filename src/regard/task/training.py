@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
 import torch
 
@@ -30,7 +30,7 @@ from regard.train.run import run
 from regard.train.schedule import Budget
 from regard.train.terminal import Terminal
 from regard.train.update import Descent
-from regard.train.watch import MetricsFile, TensorBoard, Watchers
+from regard.train.watch import Measured, MetricsFile, Place, Report, TensorBoard, Watchers
 
 RECIPE: Final = "recipe.toml"
 SHAPE: Final = 8  # on a GPU lengths and rows are multiples of it: few shapes, each recorded once
@@ -54,14 +54,18 @@ def train(
 ) -> Translator:
     """Trains in the folder `out` until the recipe's budget is spent, and leaves a bundle there."""
     config.check(recipe)
+    for each in (table, dev):
+        if each is not None:
+            each.look()
     told, data = recipe.train, recipe.data
     _made(out, resume)
     with locked(out):
         corpus = prepare(
             Asked(table, dev, data, told.dev_pairs, told.seed, strict), _folder(out / "data"), resume, tell
         )
-        text = config.to_toml(recipe)
-        whole(out / RECIPE, lambda path: _write(path, text))
+        kept = Kept(out / RECIPE, recipe)
+        if not any((out / "checkpoints").glob("[0-9]*")):  # else the run has to accept it first
+            kept.write()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(told.seed)
     model = build(recipe.model, len(corpus.source), len(corpus.target), told).to(device)
@@ -78,12 +82,34 @@ def train(
     )
     made = Bundle(recipe, model, corpus.source, corpus.target)
     examiner = Examiner(made, corpus.dev)
-    watcher = Watchers([Terminal(), MetricsFile(out / "metrics.jsonl"), TensorBoard(out / "board")])
+    watcher = Watchers([kept, Terminal(), MetricsFile(out / "metrics.jsonl"), TensorBoard(out / "board")])
     plan = _plan(recipe, corpus.fingerprint)
     result = run(model, batches, plan, out, measure=examiner.measure, watcher=watcher, resume=resume)
     done = replace(made, about=_about(recipe, corpus, result, examiner, device), where=str(out))
     done.save(out)
     return Translator(done)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A watcher that writes the recipe into the run's folder, once the run has begun with it."""
+
+    path: Path
+    recipe: Recipe
+
+    def write(self) -> None:
+        text = config.to_toml(self.recipe)
+        whole(self.path, lambda path: _write(path, text))
+
+    def began(self, place: Place) -> None:
+        self.write()
+
+    def updated(self, place: Place) -> None: ...
+    def reported(self, report: Report) -> None: ...
+    def measured(self, measured: Measured) -> None: ...
+    def told(self, line: str) -> None: ...
+    def ended(self, why: str) -> None: ...
 
 
 def _made(out: Path, resume: bool) -> None:

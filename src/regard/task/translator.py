@@ -6,6 +6,7 @@ A sentence's translation does not depend on its neighbours: batches are formed b
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from typing import Final, final, overload
 
 import torch
 
+from regard.fault import Fault
 from regard.model import Steps
 from regard.search.beam import beam
 from regard.search.core import Hypothesis
@@ -23,7 +25,7 @@ from regard.source.batch import BOS, EOS, PAD, UNK, Padded, Pairs
 from regard.source.clean import Cleaned, Cleaner
 from regard.source.vocabulary import Tokens
 from regard.task.bundle import Bundle
-from regard.task.reading import head, labelled, read, replacements
+from regard.task.reading import head, labelled, large, read, replacements
 from regard.task.translation import Translation, Wish
 from regard.trace import fold
 from regard.trace.alignment import Link, links
@@ -33,7 +35,9 @@ from regard.trace.terminal import Heatmap
 
 CHARACTERS: Final = 20_000  # of a line that are read
 CELLS: Final = 16_000  # hypotheses × source pieces that are decoded at once
-SENTENCE_END: Final = re.compile(r"(?<=[.!?।॥。！？…])\s+")
+WORD: Final = 1000  # characters; what is longer, without a space, is no word of any language
+SENTENCE_END: Final = re.compile(r"(?<=[.!?।॥…])\s+|(?<=[。！？])\s*")
+_RUN: Final = re.compile(rf"(\S{{{WORD + 1},}})")
 
 
 @final
@@ -73,13 +77,24 @@ class Translator:
             for (text, ids), (cleaned, tokens), readings in zip(pairs, cut, found, strict=True)
         ]
 
+    @property
+    def looks(self) -> bool:
+        """Has the model an attention on the source, which links and pictures are read off?"""
+        return bool(self.traces([("", ())])[0].of())
+
+    def pieces(self, text: str) -> tuple[int, ...]:
+        """The ids of a source text."""
+        return self._cut(text)[1].ids
+
     def forced(self, text: str) -> tuple[int, ...]:
         """The ids of a translation that somebody gives."""
-        return self.bundle.target.encode(self.cleaner.text(text)).ids
+        return self.bundle.target.encode(self.cleaner.text(_read(text))).ids
 
     def given(self, text: str, target: str) -> Translation:
         """A translation that somebody gives, with what the model thinks of it."""
         ids = self.forced(target)
+        if large(self._cut(text)[1].ids, ids):
+            raise Fault("these texts are too long to be looked at together; give a sentence and its translation")
         pairs = Pairs.of([[*self._cut(text)[1].ids, EOS]], [[BOS, *ids, EOS]]).to(self.device)
         with torch.inference_mode():
             scores = self.model.scores(pairs)[0]
@@ -111,44 +126,59 @@ class Translator:
         return head(trace, self.bundle.about.get("choice"))
 
     def _cut(self, text: str) -> tuple[Cleaned, Tokens]:
-        cleaned = self.cleaner.clean(text[:CHARACTERS])
+        cleaned = self.cleaner.clean(_read(text))
         return cleaned, self.bundle.source.encode(cleaned.text)
 
     def _all(self, texts: list[str], wish: Wish) -> list[Translation]:
         """Long texts go in parts, which are put together again; the same part is decoded once."""
         parts = [self._parts(text) for text in texts]
-        fresh = list(dict.fromkeys(part for each in parts for part in each))
-        done = dict(zip(fresh, self._decoded(fresh, wish), strict=True))
-        return [_whole(text, [done[part] for part in each]) for text, each in zip(texts, parts, strict=True)]
+        first = self._done([each[0] for each in parts if each], wish)
+        later = self._done([part for each in parts for part in each[1:]], replace(wish, prefix=""))
+        return [
+            _whole(text, [(later if at else first)[part] for at, part in enumerate(each)])
+            for text, each in zip(texts, parts, strict=True)
+        ]
+
+    def _done(self, parts: Sequence[str], wish: Wish) -> dict[str, Translation]:
+        """Each part once. What is no language is carried over as it stands."""
+        fresh = [part for part in dict.fromkeys(parts) if not _strange(part)]
+        done = {part: Translation(part, part) for part in parts if _strange(part)}
+        return done | dict(zip(fresh, self._decoded(fresh, wish), strict=True))
 
     def _parts(self, text: str) -> list[str]:
         """The text itself or, where it has more pieces than the model was trained on, its sentences, else its words."""
         most = self.bundle.recipe.data.longest
-        if not text.strip():
-            return []
-        if self._short(text, most):
-            return [text]
+        cut = self._cut(text)[1].ids
+        if len(cut) <= most and len(text) <= CHARACTERS:
+            return [text] if cut else []
         parts: list[str] = []
-        for sentence in SENTENCE_END.split(text[:CHARACTERS]):
-            rest = sentence
-            while rest and not self._short(rest, most):
-                spans = self._cut(rest)[1].spans
-                end = max(spans[most - 1][1], 1)
-                space = rest.rfind(" ", 1, end)
-                end = space if space > end // 2 else end
-                parts.append(rest[:end])
-                rest = rest[end:].lstrip()
-            parts.append(rest)
-        return [part for part in parts if part.strip()]
+        for run in _RUN.split(text[:CHARACTERS]):
+            for sentence in [run] if _strange(run) else SENTENCE_END.split(run):
+                parts += self._pieces(sentence, most)
+        return [part for part in parts if self._cut(part)[1].ids]
 
-    def _short(self, text: str, most: int) -> bool:
-        return len(text) < most or (len(text) <= CHARACTERS and len(self._cut(text)[1].ids) <= most)
+    def _pieces(self, sentence: str, most: int) -> Iterator[str]:
+        """As many words at a time as have `most` pieces; of a text without spaces, as many letters."""
+        rest = sentence.strip()
+        while not _strange(rest):
+            cleaned, tokens = self._cut(rest)
+            if len(tokens.ids) <= most:
+                break
+            end = max(cleaned.span(*tokens.spans[most - 1])[1], 1)
+            space = max(rest.rfind(space, 1, end + 1) for space in (" ", "\t"))
+            if space > end // 2:
+                end = space
+            while end > 1 and unicodedata.category(rest[end : end + 1] or " ")[0] == "M":  # a sign stays at its letter
+                end -= 1
+            yield rest[:end]
+            rest = rest[end:].lstrip()
+        yield rest
 
     def _decoded(self, texts: Sequence[str], wish: Wish) -> list[Translation]:
         rows = [self._cut(text)[1].ids for text in texts]
         found: list[Translation | None] = [None] * len(texts)
         width = wish.best if wish.draw else max(wish.search.beam, wish.best)
-        for some in _batches([len(row) + 1 for row in rows], CELLS // width):
+        for some in batches([len(row) + 1 for row in rows], CELLS // width):
             source = Padded.of([[*rows[at], EOS] for at in some]).to(self.device)
             for at, best in zip(some, self._search(source, [texts[at] for at in some], wish), strict=True):
                 first, *others = (self._spelt(texts[at], one, wish) for one in best)
@@ -191,22 +221,36 @@ class Translator:
         return Translation(source, text, found.score, found.log_prob, found.finished, found.ids, translator=self)
 
 
-def _batches(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:
+def batches(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:
     """Rows of about the same length together, the longest first."""
     order = iter(sorted(range(len(lengths)), key=lambda at: -lengths[at]))
     for first in order:
         yield [first, *islice(order, max(1, cells // max(lengths[first], 1)) - 1)]
 
 
+def _read(text: str) -> str:
+    """As much of a text as is read. Half characters, as a broken file name has them, are in no vocabulary."""
+    return text[:CHARACTERS].encode(errors="replace").decode()
+
+
+def _strange(text: str) -> bool:
+    """Is it no word, but the letters of a file or of an address? Scripts without spaces have long runs of their own."""
+    return len(text) > WORD and _RUN.fullmatch(text) is not None and not any(map(_unspaced, text[:WORD]))
+
+
+def _unspaced(letter: str) -> bool:
+    return unicodedata.name(letter, "").partition(" ")[0] in fold.UNSPACED
+
+
 def _whole(text: str, parts: Sequence[Translation]) -> Translation:
-    if len(parts) == 1:
+    if len(parts) == 1 and len(text) <= CHARACTERS:
         return replace(parts[0], source=text)
     return Translation(
         text,
         " ".join(part.text for part in parts),
         sum(part.score for part in parts),
         sum(part.log_prob for part in parts),
-        all(part.finished for part in parts),
+        len(text) <= CHARACTERS and all(part.finished for part in parts),
     )
 
 

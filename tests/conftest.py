@@ -1,0 +1,59 @@
+"""Small translators that several rooms test with: each is trained once a session, when somebody first asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from regard.task.translator import Translator
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SMALL = ["model.width=32", "train.rate=0.005", "train.updates=120", "train.epochs=0", "train.checkpoint_updates=120"]
+PIECES = ["data.source.size=400", "data.target.size=400"]
+STUDENTS = {
+    "bahdanau": ("bahdanau", [*PIECES, "model.embedding=32"]),
+    "transformer": ("transformer", [*PIECES, "model.inner=64", "model.encoder_layers=1", "model.decoder_layers=2"]),
+    "words": ("tutorial-gru", ["data.source.size=500", "data.target.size=300", "model.embedding=32"]),
+    "blind": ("seq2seq", [*PIECES, "model.embedding=32", "train.updates=2"]),  # no attention
+}
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The bundle of one of STUDENTS."""
+    folder = tmp_path_factory.mktemp("learned")
+
+    def bundle(name: str) -> Path:
+        if not (folder / name / "regard.json").is_file():
+            from regard import config
+            from regard.task.corpus import Table
+            from regard.task.training import train
+
+            recipe, settings = STUDENTS[name]
+            dev = folder / "dev.tsv"
+            dev.write_text("".join((EXAMPLES / "dev.tsv").open(encoding="utf-8").readlines()[:20]), encoding="utf-8")
+            chosen = config.load(recipe, [*SMALL, *settings])
+            train(Table(str(EXAMPLES / "pairs.tsv")), folder / name, chosen, dev=Table(str(dev)), tell=lambda _: None)
+        return folder / name
+
+    return bundle
+
+
+@pytest.fixture(scope="session")
+def known(learned: Callable[[str], Path]) -> Callable[[str], Translator]:
+    """One of STUDENTS, ready to translate; everybody shares it, and nothing changes it."""
+    from regard.task import bundle
+    from regard.task.translator import Translator
+
+    loaded: dict[str, Translator] = {}
+
+    def translator(name: str) -> Translator:
+        if name not in loaded:
+            loaded[name] = Translator(bundle.load(learned(name)))
+        return loaded[name]
+
+    return translator
