@@ -150,7 +150,7 @@ def prepare(asked: Asked, folder: Path, resume: bool, tell: Tell) -> Corpus:
 def references(table: Table, tell: Tell, strict: bool = False) -> list[References]:
     """A table to measure on, as it is written; what was skipped is told."""
     report = Report(strict)
-    found = group(read(table.source, table.target, report, Limits(ratio=0, distinct=False)))
+    found = group(read(table.source, table.target, report, Limits(ratio=0.0, distinct=False)))
     if report.counts:
         for line in report.lines():
             tell(f"{table.name}: {line}")
