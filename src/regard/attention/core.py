@@ -68,6 +68,11 @@ class Attention(nn.Module):
             and isinstance(self.align, Soft)
         )
 
+    @property
+    def heard(self) -> bool:
+        """Somebody listens to the weights: they have to be computed one call at a time."""
+        return bool(self._listeners)
+
     def listen(self, listener: Listener) -> RemovableHandle:
         """Call `listener` with the weights of every later call, until the handle is removed."""
         handle = RemovableHandle(self._listeners)
@@ -93,7 +98,7 @@ class Attention(nn.Module):
             raise ValueError(f"{names} reads one query at a time, got {steps}")
         past = past or self.start(memory)
         window = self.scope(query, memory.mask, past)
-        if self.fusable and past.weights is None and not self._listeners:  # nobody asks for the weights
+        if self.fusable and past.weights is None and not self.heard:  # nobody asks for the weights
             assert isinstance(self.score, Product)
             scale, drop = self.score.scale(query.shape[-1]), self.drop if self.training else 0.0
             return Attended(kernel.product(query, memory, window, scale, drop), Past(past.step + steps))

@@ -20,6 +20,7 @@ from typing_extensions import override
 from regard.attention import Attention, MultiHead
 from regard.decode.bridge import Bridge
 from regard.decode.core import Decoded, Decoder, Stepped, over_heads
+from regard.decode.unrolled import Weights, applies, unrolled
 from regard.layer.embedding import Embedding
 from regard.layer.recurrent import Carry, Stack
 from regard.memory import Bound, Memory, Past
@@ -76,6 +77,11 @@ class BahdanauDecoder(Decoder[BahdanauState]):
     def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
         words = self.embedding(tokens)
         state = self.start(memory)
+        if applies(self.attention, self.stack, words):
+            carry, weights = state.carry, Weights.of(self.attention, self.stack)
+            known = self.stack.known(words)
+            tops, read = unrolled(known, state.memory, weights, carry.top, carry.cell[0] if carry.cell else None)
+            return Decoded(self._output(tops, read, words))
         steps, contexts = [], []
         for known in self.stack.known(words).unbind(1):
             stepped, context = self._step(known, state)

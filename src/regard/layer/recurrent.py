@@ -15,7 +15,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from regard.layer import cell as cells
 from regard.layer.dropout import mask
+from regard.layer.scan import scan
 
 Cell = Literal["gru", "lstm"]
 Layers = tuple[Float[Tensor, "row width"], ...]
@@ -74,10 +76,21 @@ class Stack(nn.Module):
         for number, layer in enumerate(self.layers):
             if number and carry.masks:
                 x = x * carry.masks[number - 1].unsqueeze(1)
+            if x.device.type == "cpu" and torch.is_grad_enabled():
+                weights, inner = _weights(layer), carry.cell[number] if self.gated else None
+                gates = linear(x, weights.read, weights.read_bias)
+                x = scan(gates, weights.own, weights.own_bias, carry.hidden[number], inner)
+                continue
             x = x.to(_weights(layer).own.dtype)  # autocast narrows what it likes inside, but wants it in one type
             first = [part[number].unsqueeze(0).to(x.dtype) for part in (carry.hidden, carry.cell) if part]
             x, _ = layer(x, first[0] if len(first) == 1 else tuple(first))
         return x
+
+    @property
+    def own(self) -> tuple[Tensor, Tensor]:
+        """What the first layer's state goes through: a matrix and its bias."""
+        first = _weights(self.layers[0])
+        return first.own, first.own_bias
 
     def known(self, x: Float[Tensor, "*row inputs"]) -> Float[Tensor, "*row gates"]:
         """What the inputs known ahead add to the first layer's gates: no recurrence, so one product for all steps."""
@@ -96,37 +109,11 @@ class Stack(nn.Module):
                 gates = linear(x, weights.read, weights.read_bias)
             before = carry.hidden[number]
             own = linear(before, weights.own, weights.own_bias)
-            if self.gated:
-                after, kept = _lstm(gates, own, carry.cell[number])
-                cell.append(kept)
-            else:
-                after = _gru(gates, own, before)
-            hidden.append(after)
+            after = cells.eager(gates, own, before, carry.cell[number] if self.gated else None)
+            hidden.append(after.hidden)
+            if after.cell is not None:
+                cell.append(after.cell)
         return Carry(tuple(hidden), tuple(cell), carry.masks)
-
-
-def _gru(
-    gates: Float[Tensor, "row gates"], own: Float[Tensor, "row gates"], before: Float[Tensor, "row width"]
-) -> Float[Tensor, "row width"]:
-    r"""$h' = (1 - z)\,n + z\,h$, $n = \tanh(x_n + r\,h_n)$; the products of input and state are made already."""
-    if gates.is_cuda:  # one kernel for all that follows
-        return torch.ops.aten._thnn_fused_gru_cell(gates, own, before)[0]  # type: ignore[no-any-return]
-    width = before.shape[-1]
-    reset, keep = torch.sigmoid(gates[:, : 2 * width] + own[:, : 2 * width]).chunk(2, -1)
-    new = torch.tanh(gates[:, 2 * width :] + reset * own[:, 2 * width :])
-    return new + keep * (before - new)
-
-
-def _lstm(
-    gates: Float[Tensor, "row gates"], own: Float[Tensor, "row gates"], before: Float[Tensor, "row width"]
-) -> tuple[Float[Tensor, "row width"], Float[Tensor, "row width"]]:
-    r"""$h' = o \tanh c'$, $c' = f\,c + i\,g$; the products of input and state are made already."""
-    if gates.is_cuda:
-        after, kept, _ = torch.ops.aten._thnn_fused_lstm_cell(gates, own, before)
-        return after, kept
-    into, keep, new, out = (gates + own).chunk(4, -1)
-    kept = torch.sigmoid(keep) * before + torch.sigmoid(into) * torch.tanh(new)
-    return torch.sigmoid(out) * torch.tanh(kept), kept
 
 
 class _Weights(NamedTuple):

@@ -28,20 +28,27 @@ class _Surprise(torch.autograd.Function):
     @override
     @staticmethod
     def forward(ctx: Any, logits: Tensor, gold: Tensor, smoothing: float) -> Tensor:
-        log_probs = torch.log_softmax(logits.float(), -1)
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        odds = torch.softmax(logits, -1, dtype=wide)
         gold = gold.unsqueeze(-1)
-        ctx.save_for_backward(log_probs, gold)
+        # log of the sum of exponentials, without a second pass of them: the greatest odds are exp(0) over that sum
+        greatest, at = logits.max(-1, keepdim=True)
+        whole = greatest - odds.gather(-1, at).log()
+        ctx.save_for_backward(odds, gold)
         ctx.smoothing, ctx.dtype = smoothing, logits.dtype
-        own = -log_probs.gather(-1, gold).squeeze(-1)
-        return own if not smoothing else (1 - smoothing) * own - smoothing * log_probs.mean(-1)
+        own = (whole - logits.gather(-1, gold)).squeeze(-1)
+        if not smoothing:
+            return own
+        return (1 - smoothing) * own + smoothing * (whole.squeeze(-1) - logits.mean(-1, dtype=wide))
 
     @override
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, each: Tensor) -> tuple[Tensor, None, None]:
-        log_probs, gold = ctx.saved_tensors
-        grad = log_probs.exp()
+        odds, gold = ctx.saved_tensors
+        each = each.unsqueeze(-1)
+        grad = odds * each
         if ctx.smoothing:
-            grad -= ctx.smoothing / grad.shape[-1]
-        grad.scatter_add_(-1, gold, torch.full_like(gold, ctx.smoothing - 1, dtype=grad.dtype))
-        return grad.mul_(each.unsqueeze(-1)).to(ctx.dtype), None, None
+            grad -= ctx.smoothing / grad.shape[-1] * each
+        grad.scatter_add_(-1, gold, (ctx.smoothing - 1) * each)
+        return grad.to(ctx.dtype), None, None
