@@ -26,11 +26,23 @@ bench: setup ## every measurement of benchmarks/, each printing its table
 	  [ -f "$$script" ] || { echo "make bench: there are no measurements in benchmarks/" >&2; exit 1; }; \
 	  echo "# $$script"; $(PY) "$$script" $(ARGS); done
 
-reproduce: setup ## train the shipped bundle anew, DATA=folder with train.tsv and dev.tsv
+T := benchmarks/en-mr
+R := runs/reproduce
+reproduce: setup ## train the shipped bundle anew, on a GPU best; DATA=folder with train.tsv and dev.tsv
 	@[ -f "$(DATA)/train.tsv" ] && [ -f "$(DATA)/dev.tsv" ] || { \
 	  echo "make reproduce: say where the data is: make reproduce DATA=folder, with train.tsv and dev.tsv in it" >&2; exit 2; }
-	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe en-mr --out runs/en-mr $(ARGS)
-	$(BIN)/regard evaluate --model runs/en-mr "$(DATA)/dev.tsv" --json
+	@mkdir -p $(R)
+	@for part in train dev; do awk -F '\t' '{ print $$2 "\t" $$1 }' "$(DATA)/$$part.tsv" > $(R)/$$part.back.tsv; done
+	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe $(T)/rnn.toml --out $(R)/rnn
+	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe $(T)/wide.toml --out $(R)/wide
+	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe $(T)/transformer.toml --out $(R)/transformer --set train.seed=3
+	$(BIN)/regard train $(R)/train.back.tsv --dev $(R)/dev.back.tsv --recipe $(T)/rnn.toml --out $(R)/rnn-back --set train.seed=4
+	$(BIN)/regard train $(R)/train.back.tsv --dev $(R)/dev.back.tsv --recipe $(T)/transformer.toml --out $(R)/transformer-back --set train.seed=5
+	$(PY) tools/distil.py "$(DATA)/train.tsv" --forward $(R)/rnn $(R)/wide $(R)/transformer \
+	  --backward $(R)/rnn-back $(R)/transformer-back --out $(R)/more.tsv
+	$(BIN)/regard train $(R)/more.tsv --dev "$(DATA)/dev.tsv" --recipe en-mr --out $(R)/en-mr
+	$(BIN)/regard export $(R)/bundle --model $(R)/en-mr --weights int8
+	$(BIN)/regard evaluate --model $(R)/bundle "$(DATA)/dev.tsv" --json
 
 house: setup ## the tree with its sizes, who imports whom, what has grown too large
 	@$(PY) tools/house.py

@@ -1,9 +1,15 @@
-"""Small translators that several rooms test with: each is trained once a session, when somebody first asks for it."""
+"""What several rooms test with: small translators, each trained once a session when somebody first asks for it, and
+the command, called in this process, for importing torch anew for each call would take seconds.
+"""
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,7 +41,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
             recipe, settings = STUDENTS[name]
             dev = folder / "dev.tsv"
-            dev.write_text("".join((EXAMPLES / "dev.tsv").open(encoding="utf-8").readlines()[:20]), encoding="utf-8")
+            lines = (EXAMPLES / "dev.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+            dev.write_text("".join(lines[:20]), encoding="utf-8")
             chosen = config.load(recipe, [*SMALL, *settings])
             train(Table(str(EXAMPLES / "pairs.tsv")), folder / name, chosen, dev=Table(str(dev)), tell=lambda _: None)
         return folder / name
@@ -57,3 +64,46 @@ def known(learned: Callable[[str], Path]) -> Callable[[str], Translator]:
         return loaded[name]
 
     return translator
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a call came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.split("\n")[:-1]
+
+
+Regard = Callable[..., Done]
+
+
+@pytest.fixture
+def regard(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Regard:
+    """`regard("translate", "--model", path, stdin=b"...")`"""
+
+    def call(*words: object, stdin: bytes = b"") -> Done:
+        from regard import cli
+
+        monkeypatch.setattr(sys, "argv", ["regard", *map(str, words)])
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(stdin))))  # type: ignore[arg-type]
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        assert isinstance(end.value.code, int)
+        return Done(end.value.code, told.out, told.err)
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Sixty pairs."""
+    lines = (EXAMPLES / "pairs.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "pairs.tsv").write_text("".join(lines[:60]), encoding="utf-8")
+    return tmp_path / "pairs.tsv"

@@ -243,8 +243,19 @@ def check(recipe: Recipe) -> None:
         raise Fault("model.shared needs data.shared_vocabulary = true: one embedding reads one vocabulary")
     if model.heads > 1 and model.width % model.heads:
         raise Fault(f"model.heads = {model.heads} does not divide model.width = {model.width}")
+    if isinstance(model, RecurrentModel):
+        _recurrent(model)
+    if len(data.languages) not in (0, 2):
+        raise Fault("data.languages names two, that of the source and that of the target")
     if isinstance(model, TransformerModel) and model.positions == "rotary" and model.width // model.heads % 2:
         raise Fault("rotary positions turn pairs of numbers: model.width / model.heads has to be even")
+
+
+def _recurrent(model: RecurrentModel) -> None:
+    if model.bidirectional and model.width % 2:
+        raise Fault(f"model.bidirectional shares model.width = {model.width} between two directions: it has to be even")
+    if model.tied and model.kind in ("seq2seq", "tutorial-gru") and model.embedding != model.width:
+        raise Fault(f"model.tied in {model.kind} needs model.embedding = model.width: nothing stands between the two")
 
 
 def _shipped() -> list[str]:

@@ -48,6 +48,15 @@ def refused(path: Path) -> str:
     return line
 
 
+def tried(path: Path) -> str | None:
+    """What is told of it, or None where it is a bundle."""
+    try:
+        bundle.load(path)
+    except Fault as fault:
+        return str(fault)
+    return None
+
+
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     card = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     change(card)
@@ -91,12 +100,12 @@ def test_eight_bits_are_within_half_a_scale(name: str, tmp_path: Path) -> None:
     before = made(name)
     before.save(tmp_path, "int8")
     kept, after = load_file(tmp_path / WEIGHTS), bundle.weights(bundle.load(tmp_path).model)
-    for name, weight in bundle.weights(before.model).items():
+    for each, weight in bundle.weights(before.model).items():
         if weight.dim() == 2:
-            assert kept[name].dtype == torch.int8
-            assert ((after[name] - weight).abs() <= kept[name + ".scale"][:, None] * 0.5001).all()
+            assert kept[each].dtype == torch.int8
+            assert ((after[each] - weight).abs() <= kept[each + ".scale"][:, None] * 0.5001).all()
         else:
-            assert torch.equal(after[name], weight)
+            assert torch.equal(after[each], weight)
     assert (tmp_path / WEIGHTS).stat().st_size < 200 * len(kept) + sum(w.numel() for w in after.values()) * 2
 
 
@@ -166,10 +175,7 @@ def test_any_flipped_bit_is_seen_or_does_no_harm(name: str, digests: bool, folde
         if digests:
             assert name in refused(folder)
             continue
-        try:
-            bundle.load(folder)
-        except Fault as fault:
-            assert "\n" not in str(fault)
+        assert "\n" not in (tried(folder) or "")
 
 
 def test_any_flipped_bit_of_a_zip_is_seen_or_does_no_harm(folder: Path, tmp_path: Path) -> None:
@@ -180,10 +186,8 @@ def test_any_flipped_bit_of_a_zip_is_seen_or_does_no_harm(folder: Path, tmp_path
         broken = bytearray(whole)
         broken[at] ^= 1 << chance.randrange(8)
         (tmp_path / "one.zip").write_bytes(broken)
-        try:
-            assert same(bundle.load(tmp_path / "one.zip"), before)
-        except Fault as fault:
-            assert "one.zip" in str(fault)
+        line = tried(tmp_path / "one.zip")
+        assert "one.zip" in line if line is not None else same(bundle.load(tmp_path / "one.zip"), before)
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         (tmp_path / "one.zip").write_bytes(whole[:size])
         refused(tmp_path / "one.zip")
@@ -294,9 +298,10 @@ def test_a_crash_while_saving_leaves_the_old_one_or_none(
                 raise end("no room")
             write(path, content)
 
-        with monkeypatch.context() as patch, pytest.raises(Fault if end is OSError else end):
+        with monkeypatch.context() as patch:
             patch.setattr(bundle, "_write", failing)
-            new.save(tmp_path / "here")
+            with pytest.raises(Fault if end is OSError else end):
+                new.save(tmp_path / "here")
         refused(tmp_path / "here")
         assert not list((tmp_path / "here").glob(".*"))
         new.save(tmp_path / "here")

@@ -35,10 +35,11 @@ for verb in (train, translate, look, align, evaluate, compare, export, models, r
 Wrong: Any = typer.BadParameter.__mro__[1]
 
 
-def _version(asked: bool) -> None:
+def _version(asked: bool) -> bool:
     if asked:
         sys.stdout.write(f"regard {__version__}\n")
         raise typer.Exit
+    return asked
 
 
 @app.callback()

@@ -248,8 +248,8 @@ def _whole(text: str, parts: Sequence[Translation]) -> Translation:
     return Translation(
         text,
         " ".join(part.text for part in parts),
-        sum(part.score for part in parts),
-        sum(part.log_prob for part in parts),
+        sum((part.score for part in parts), 0.0),
+        sum((part.log_prob for part in parts), 0.0),
         len(text) <= CHARACTERS and all(part.finished for part in parts),
     )
 
