@@ -90,7 +90,7 @@ def regard(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         from regard import cli
 
         monkeypatch.setattr(sys, "argv", ["regard", *map(str, words)])
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(stdin))))  # type: ignore[arg-type]
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(stdin))))
         with pytest.raises(SystemExit) as end:
             cli.main()
         told = capsys.readouterr()

@@ -1,1 +1,1 @@
-"""The systems that quality.py trains beside ours. Each is one file with one function: data in, a row of the table out."""
+"""The systems that quality.py trains beside ours. Each is one file: data in, a row of the table out."""

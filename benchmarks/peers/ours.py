@@ -22,14 +22,17 @@ def run(data: Data, asked: Asked) -> Row:
     call([*REGARD, "train", *tables, "--minutes", str(asked.minutes), "--out", str(out)], log)
     call([*REGARD, "evaluate", "--model", str(out), tables[-1], "--json"], scored)
     about = json.loads((out / "regard.json").read_text(encoding="utf-8"))
-    made = about["provenance"]
+    made, recipe = about["provenance"], about["recipe"]
     return Row(
         scores=_scores(scored),
         speed=statistics.median(_speeds(out / "metrics.jsonl")),
         tokens="subwords",
         updates=made["updates"],
         minutes=made["minutes"],
-        about=f"`regard train` without a recipe, which chose `{about['recipe']['name']}`; {_sizes(log)}",
+        about=(
+            f"`regard train` without a recipe, which chose `{recipe['name']}`; {_sizes(log)}; "
+            f"beam {recipe['search']['beam']}"
+        ),
     )
 
 

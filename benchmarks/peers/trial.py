@@ -20,6 +20,7 @@ from regard.task.measure import Measured, evaluate
 
 TORCH = "torch==2.13.0"
 BEGIN = 300  # seconds that a toolkit may take until it trains
+LEARN = "import sys, sentencepiece as s; s.SentencePieceTrainer.train(**dict(o.split('=') for o in sys.argv[1:]))"
 END = 120  # seconds that it may take to save and leave
 
 
@@ -102,8 +103,7 @@ def subwords(binary: Path, folder: Path, source: int, target: int) -> None:
     for side, size, rule in (("source", source, "nmt_nfkc"), ("target", target, "identity")):
         named = f"input={folder}/train.{side},model_prefix={folder}/{side},vocab_size={size}"
         options = f"character_coverage=1.0,normalization_rule_name={rule},minloglevel=1"
-        learn = "import sys, sentencepiece; sentencepiece.SentencePieceTrainer.train(**dict(o.split('=') for o in sys.argv[1:]))"
-        call([str(binary / "python"), "-c", learn, *named.split(","), *options.split(",")], folder / "subwords.log")
+        call([str(binary / "python"), "-c", LEARN, *named.split(","), *options.split(",")], folder / "subwords.log")
 
 
 def pieces(path: Path) -> list[tuple[str, float]]:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from students import ENGLISH, KINDS, made
 from torch import Tensor
+from untrained import ENGLISH, KINDS, made
 
 from regard import config
 from regard.fault import Fault

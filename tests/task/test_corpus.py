@@ -58,7 +58,7 @@ def texts(corpus: Corpus) -> list[tuple[str, str]]:
 
 
 def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
 
 
 def test_the_same_table_gives_the_same_corpus_twice(table: Path, tmp_path: Path) -> None:

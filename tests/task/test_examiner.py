@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from students import ENGLISH, MARATHI, made
+from untrained import ENGLISH, MARATHI, made
 
 from regard.source.batch import BOS, EOS, Pairs
 from regard.source.table import References

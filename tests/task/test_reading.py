@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from students import KINDS, MARATHI, made
+from untrained import KINDS, MARATHI, made
 
 from regard.attention import record
 from regard.config import Search

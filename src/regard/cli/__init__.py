@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -17,7 +20,7 @@ from regard.cli.look import look
 from regard.cli.measure import compare, evaluate
 from regard.cli.shelf import export, models, recipes
 from regard.cli.train import train
-from regard.cli.translate import translate
+from regard.cli.translate import READER, translate
 from regard.fault import Fault
 
 app = typer.Typer(
@@ -51,12 +54,18 @@ def regard(
 
 def main() -> NoReturn:
     """What the shell calls."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what is read is UTF-8, whatever the terminal believes
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read has seen enough, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        if code == 130:  # what some versions of typer make of Ctrl-C
+            code = _failed("stopped", 130)
+    except BrokenPipeError:
+        code = _seen_enough()
+    except SystemExit as left:  # what typer makes of a closed pipe
+        code = _seen_enough() if isinstance(left.__context__, BrokenPipeError) else left.code
     except (KeyboardInterrupt, typer.Abort):
         code = _failed("stopped", 130)
     except Fault as fault:
@@ -66,7 +75,27 @@ def main() -> NoReturn:
         code = 2
     except Exception as error:
         code = _ended(error)
-    sys.exit(code if isinstance(code, int) else 0)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _seen_enough() -> int:
+    """Whoever read the output has gone, as `| head` does. What is still to be flushed goes nowhere."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return 0
+
+
+def _leave(code: int) -> NoReturn:
+    """A thread that still waits for standard input holds its lock, and Python aborts when it cannot have it."""
+    readers = [each for each in threading.enumerate() if each.name == READER]
+    for each in readers:
+        each.join(0.2)  # one that has read all is about to end
+    if any(each.is_alive() for each in readers):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _ended(error: Exception) -> int:
@@ -79,9 +108,11 @@ def _ended(error: Exception) -> int:
         return _failed(str(error), 1)
     if isinstance(error, OSError):
         return _failed(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
+    if isinstance(error, MemoryError) or "out of memory" in str(error) or "can't allocate memory" in str(error):
+        return _failed("there is not enough memory; try a smaller train.batch_tokens, model.width or --beam", 1)
     raise error
 
 
 def _failed(line: str, code: int) -> int:
-    sys.stderr.write(f"regard: {line}\n")
+    sys.stderr.write(f"regard: {' '.join(line.split(chr(10)))}\n")
     return code

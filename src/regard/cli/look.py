@@ -44,8 +44,9 @@ def look(
             tell(told)
         tell(f"{out} is written: {found.text}")
         return
+    shown = list(panels(words, reader)) if every else [known.heatmap(found.trace, reader, head)]
     console = Console(soft_wrap=False, highlight=False, markup=False, emoji=False)
     console.print(found.text)
     console.print()
-    for heatmap in panels(words, reader) if every else [known.heatmap(found.trace, reader, head)]:
+    for heatmap in shown:
         console.print(heatmap)

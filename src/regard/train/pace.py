@@ -2,7 +2,7 @@
 
 Where updates or epochs are counted, both depend on the position alone, so that a run repeats: each checkpoint is
 measured, and there are five of them at least. Where minutes are counted, a checkpoint is due after a tenth of them at
-the latest, saving may take a twentieth of the time and measuring 15 percent; a checkpoint that cannot afford to be
+the latest, saving may take a twentieth of the time and measuring a twelfth of it; a checkpoint that cannot afford to be
 measured is only saved. The end is measured always, and the budget leaves room for it.
 """
 
@@ -14,7 +14,7 @@ from typing import final
 from regard.train.schedule import Budget
 
 AT_LEAST = 5
-MEASURING, SAVING = 0.15, 0.05
+MEASURING, SAVING = 0.08, 0.05
 SLICE = 0.1  # of the minutes, between two checkpoints
 
 
