@@ -28,6 +28,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SYSTEMS = {"regard": "Regard", "eole": "eole", "joeynmt": "JoeyNMT", "tutorial": "the tutorials' loop"}
+TABLES = ("train.tsv", "dev.tsv")
 SAME = ("machine", "budget", "tables")  # of rows that may stand together
 
 
@@ -44,6 +45,8 @@ def main() -> None:
         return
     if unknown:
         parser.error(f"unknown: {' '.join(unknown)}")
+    if missing := [name for name in TABLES if not (asked.data / name).is_file()]:
+        parser.error(f"{asked.data} has no {' and no '.join(missing)}")
     measure(asked)
 
 
@@ -67,11 +70,14 @@ def measure(asked: argparse.Namespace) -> None:
 
 def figures(name: str, data: Any, asked: Any) -> dict[str, Any]:
     """What is known of a system, or why nothing is: the others go on."""
+    from peers.trial import Failed
+
     try:
         return {"failed": None, **asdict(runner(name)(data, asked))}
     except Exception as error:
         print(f"{name}: {error}", file=sys.stderr, flush=True)
-        return {"failed": f"{type(error).__name__}: {error}".replace("\n", " ")}
+        reason = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+        return {"failed": reason.replace("\n", " ")}
 
 
 def runner(name: str) -> Callable[[Any, Any], Any]:
@@ -93,7 +99,7 @@ def keep(path: Path, row: dict[str, Any]) -> None:
 
 def tables(folder: Path) -> str:
     digest = hashlib.sha256()
-    for name in ("train.tsv", "dev.tsv"):
+    for name in TABLES:
         digest.update((folder / name).read_bytes())
     return digest.hexdigest()[:16]
 
@@ -104,7 +110,8 @@ def machine() -> str:
     known = Path("/proc/cpuinfo")
     text = known.read_text(encoding="utf-8", errors="replace") if known.is_file() else ""
     named = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")]
-    return f"{(named or [platform.machine()])[0]}, {os.cpu_count()} cores, torch {torch.__version__}"
+    threads = f"{os.cpu_count()} cores, {torch.get_num_threads()} threads"
+    return f"{(named or [platform.machine()])[0]}, {threads}, torch {torch.__version__}"
 
 
 def today() -> str:

@@ -3,9 +3,9 @@
     python benchmarks/speed.py [--table FILE] [--vocabulary 8000] [--sentences 80] [--updates 3] [--repeat 7]
 
 Both have a bidirectional GRU of 2×128, a GRU decoder of 256, embeddings of 256, additive attention and Adam. The
-sentences are as long as those of the table are in subwords, by default examples/pairs.tsv; their ids are random, for time
-does not depend on them. Both get the same batches, in turns. It does not measure what else makes training fast or slow:
-reading, batches of like length (ours has them, the tutorials do not), checkpoints; nor what is learned: see quality.py.
+sentences are as long as those of the table are in subwords, by default examples/pairs.tsv; their ids are random. Both
+get the same batches, in turns. It does not measure what else makes training fast or slow: reading, batches of like
+length (ours has them, the tutorials do not), checkpoints; nor what is learned, for which see quality.py.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ def students(size: int) -> Way:
 def lengths(table: Path, size: int) -> list[tuple[int, int]]:
     """Of both sides of each pair, in the pieces of vocabularies that are learned from it."""
     pairs = list(read(table, None, Report()))
-    sides = [[getattr(pair, side) for pair in pairs] for side in ("source", "target")]
-    source, target = (learn("bpe", size, texts) for texts in sides)
-    cut = zip(*([len(known.encode(text).ids) for text in texts] for known, texts in zip((source, target), sides)))
-    return [(ahead, behind) for ahead, behind in cut]
+    source = learn("bpe", size, [pair.source for pair in pairs])
+    target = learn("bpe", size, [pair.target for pair in pairs])
+    return [(len(source.encode(pair.source).ids), len(target.encode(pair.target).ids)) for pair in pairs]
 
 
 def batch(known: Sequence[tuple[int, int]], sentences: int, size: int) -> Pairs:
@@ -98,16 +97,14 @@ def main() -> None:
 def show(asked: argparse.Namespace, known: Sequence[tuple[int, int]], found: dict[str, list[float]]) -> None:
     numbers = " ".join(f"--{name} {getattr(asked, name)}" for name in ("vocabulary", "sentences", "updates", "repeat"))
     longs = [statistics.mean(side) for side in zip(*known, strict=True)]
-    students, *_ = found.values()
+    first, *_ = found.values()
     print(f"    python benchmarks/speed.py {numbers}\n")
-    print(
-        f"{machine()}, {today()}. {longs[0]:.1f} source and {longs[1]:.1f} target subwords a sentence on average, ",
-        end="",
-    )
-    print(f"without their ends. Medians of {asked.repeat} turns; the ratio is the median of each turn's.\n")
+    long = f"{longs[0]:.1f} source and {longs[1]:.1f} target subwords a sentence on average, without their ends"
+    print(f"{machine()}, {today()}. {long}.")
+    print(f"Medians of {asked.repeat} turns; the ratio is the median of each turn's.\n")
     print("| | target tokens/s | slowest to fastest turn | ratio |\n|---|---|---|---|")
     for name, speeds in found.items():
-        ratio = statistics.median(own / other for own, other in zip(speeds, students, strict=True))
+        ratio = statistics.median(own / other for own, other in zip(speeds, first, strict=True))
         print(f"| {name} | {statistics.median(speeds):,.0f} | {min(speeds):,.0f} to {max(speeds):,.0f} | {ratio:.1f} |")
 
 

@@ -33,7 +33,9 @@ from regard.train.update import Descent
 from regard.train.watch import Measured, MetricsFile, Place, Report, TensorBoard, Watchers
 
 RECIPE: Final = "recipe.toml"
-SHAPE: Final = 8  # on a GPU lengths and rows are multiples of it: few shapes, each recorded once
+# Lengths and rows are multiples of these, so that there are few shapes: a GPU records each once; a processor compiles
+# its products for each, which does not end where pieces vary.
+ON_GPU, VARYING, STEADY = 8, 4, 1
 SIZES: Final = (("small", 0), ("medium", 10_000), ("large", 400_000))  # recipes, and from how many pairs on
 
 
@@ -72,13 +74,14 @@ def train(
     weights = sum(each.numel() for each in model.parameters())
     sizes = f"{len(corpus.train):,} pairs, {len(corpus.source):,} and {len(corpus.target):,} symbols"
     tell(f"{recipe.name or 'the model'}: {sizes}, {weights:,} weights, on {_named(device)}")
+    varies = data.source.dropout > 0 or data.target.dropout > 0
     batches = Batches(
         corpus.train,
         told.batch_tokens,
         told.seed,
         source_vary=Vary(corpus.source, data.source.dropout, told.seed),
         target_vary=Vary(corpus.target, data.target.dropout, told.seed + 1),
-        multiple=SHAPE if device.type == "cuda" else 1,
+        multiple=ON_GPU if device.type == "cuda" else VARYING if varies else STEADY,
     )
     made = Bundle(recipe, model, corpus.source, corpus.target)
     examiner = Examiner(made, corpus.dev)
