@@ -13,7 +13,7 @@ demo: setup ## translate a few sentences with the shipped bundle; heat maps here
 	@$(PY) examples/demo.py demo
 
 test: setup ## all tests
-	$(PY) -m pytest $(ARGS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(PY) -m pytest $(ARGS)  # small models: two threads would only wait for each other
 
 check: setup ## style, types, and who may import whom
 	$(PY) -m ruff check .

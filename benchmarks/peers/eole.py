@@ -44,12 +44,12 @@ def run(data: Data, asked: Asked) -> Row:
     _train(binary, folder, data, 1_000_000, TRIAL)
     updates = _foreseen(_reports(folder / "train.log"), asked.minutes)
     minutes = _train(binary, folder, data, updates, asked.minutes)
-    reports = _reports(folder / "train.log")
+    reports, model = _reports(folder / "train.log"), _saved(folder)
     return Row(
-        scores=data.scores(_translate(binary, folder)),
+        scores=data.scores(_translate(binary, folder, model)),
         speed=statistics.median(speed for _, speed, _ in reports),
         tokens="subwords",
-        updates=reports[-1][0],
+        updates=_update(model),
         minutes=minutes,
         about=(
             f"SentencePiece {SIZES[0]:,} + {SIZES[1]:,}; bi-GRU 2×{WIDTH // 2}, GRU {WIDTH}, embeddings {WIDTH}, "
@@ -86,11 +86,19 @@ def _foreseen(reports: list[tuple[int, float, int]], minutes: float) -> int:
     return int(SHARE * (update - first) / max(1, seconds - since) * minutes * 60)
 
 
-def _translate(binary: Path, folder: Path) -> list[str]:
+def _saved(folder: Path) -> Path:
+    """The last checkpoint that is whole."""
     saved = [path for path in (folder / "model").glob("step_*") if (path / "config.json").is_file()]
     if not saved:
         raise Failed("it saved no checkpoint")
-    model = max(saved, key=lambda path: int(path.name.partition("_")[2]))
+    return max(saved, key=_update)
+
+
+def _update(saved: Path) -> int:
+    return int(saved.name.partition("_")[2])
+
+
+def _translate(binary: Path, folder: Path, model: Path) -> list[str]:
     out = folder / "dev.output"
     files = ["-model_path", str(model), "-src", str(folder / "dev.source"), "-output", str(out)]
     call([str(binary / "eole"), "predict", *files, "-beam_size", "5"], folder / "predict.log")
