@@ -26,23 +26,56 @@ bench: setup ## every measurement of benchmarks/, each printing its table
 	  [ -f "$$script" ] || { echo "make bench: there are no measurements in benchmarks/" >&2; exit 1; }; \
 	  echo "# $$script"; $(PY) "$$script" $(ARGS); done
 
+# Five teachers, two students that learn from what those write, and the one that learns from what these write. Each step
+# leaves a file that says it is done, so that a call that was cut short goes on; -j5 trains side by side on one GPU.
 T := benchmarks/en-mr
 R := runs/reproduce
-reproduce: setup ## train the shipped bundle anew, on a GPU best; DATA=folder with train.tsv and dev.tsv
-	@[ -f "$(DATA)/train.tsv" ] && [ -f "$(DATA)/dev.tsv" ] || { \
-	  echo "make reproduce: say where the data is: make reproduce DATA=folder, with train.tsv and dev.tsv in it" >&2; exit 2; }
-	@mkdir -p $(R)
-	@for part in train dev; do awk -F '\t' '{ print $$2 "\t" $$1 }' "$(DATA)/$$part.tsv" > $(R)/$$part.back.tsv; done
-	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe $(T)/rnn.toml --out $(R)/rnn
-	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe $(T)/wide.toml --out $(R)/wide
-	$(BIN)/regard train "$(DATA)/train.tsv" --dev "$(DATA)/dev.tsv" --recipe $(T)/transformer.toml --out $(R)/transformer --set train.seed=3
-	$(BIN)/regard train $(R)/train.back.tsv --dev $(R)/dev.back.tsv --recipe $(T)/rnn.toml --out $(R)/rnn-back --set train.seed=4
-	$(BIN)/regard train $(R)/train.back.tsv --dev $(R)/dev.back.tsv --recipe $(T)/transformer.toml --out $(R)/transformer-back --set train.seed=5
-	$(PY) tools/distil.py "$(DATA)/train.tsv" --forward $(R)/rnn $(R)/wide $(R)/transformer \
-	  --backward $(R)/rnn-back $(R)/transformer-back --out $(R)/more.tsv
-	$(BIN)/regard train $(R)/more.tsv --dev "$(DATA)/dev.tsv" --recipe en-mr --out $(R)/en-mr
-	$(BIN)/regard export $(R)/bundle --model $(R)/en-mr --weights int8
+DATA ?= DATA
+FORWARD := rnn wide transformer
+BACKWARD := rnn-back transformer-back
+STUDENTS := student student-rnn
+TRAIN = $(BIN)/regard train --resume --dev
+done = $(patsubst %,$(R)/%.done,$(1))
+models = $(addprefix $(R)/,$(1))
+distil = $(PY) tools/distil.py $(DATA)/train.tsv --backward $(call models,$(BACKWARD))
+
+reproduce: setup $(R)/bundle.done ## train the shipped bundle anew, on a GPU best; DATA=folder with train.tsv and dev.tsv
 	$(BIN)/regard evaluate --model $(R)/bundle "$(DATA)/dev.tsv" --json
+
+$(DATA)/%.tsv:
+	@echo "make reproduce: $@ is not there; say where the data is: make reproduce DATA=folder" >&2; exit 2
+
+$(R)/%.back.tsv: $(DATA)/%.tsv
+	@mkdir -p $(R)
+	awk -F '\t' '{ print $$2 "\t" $$1 }' $< > $@
+
+$(call done,rnn-back): seed = 4
+$(call done,transformer): seed = 3
+$(call done,transformer-back): seed = 5
+$(call done,$(FORWARD)): $(R)/%.done: $(DATA)/train.tsv $(DATA)/dev.tsv
+	@mkdir -p $(R)
+	$(TRAIN) $(DATA)/dev.tsv $< --recipe $(T)/$*.toml --out $(R)/$* --set train.seed=$(or $(seed),1) $(SET)
+	@touch $@
+
+$(call done,$(BACKWARD)): $(R)/%-back.done: $(R)/train.back.tsv $(R)/dev.back.tsv
+	$(TRAIN) $(R)/dev.back.tsv $< --recipe $(T)/$*.toml --out $(R)/$*-back --set train.seed=$(seed) $(SET)
+	@touch $@
+
+$(R)/more.tsv: $(call done,$(FORWARD) $(BACKWARD))
+	$(distil) --forward $(call models,$(FORWARD)) --out $@
+
+$(call done,$(STUDENTS)): $(R)/%.done: $(R)/more.tsv $(DATA)/dev.tsv
+	$(TRAIN) $(DATA)/dev.tsv $< --recipe $(T)/$*.toml --out $(R)/$* $(SET)
+	@touch $@
+
+$(R)/most.tsv: $(call done,$(STUDENTS))
+	$(distil) --forward $(call models,$(STUDENTS)) --draws 2 --beside $(R)/more.tsv --names Tom=टॉम Mary=मेरी John=जॉन --own 3 --out $@
+
+$(R)/bundle.done: $(R)/most.tsv $(DATA)/dev.tsv
+	$(TRAIN) $(DATA)/dev.tsv $< --recipe en-mr --out $(R)/en-mr $(SET)
+	rm -rf $(R)/bundle
+	$(BIN)/regard export $(R)/bundle --model $(R)/en-mr --weights int8
+	@touch $@
 
 house: setup ## the tree with its sizes, who imports whom, what has grown too large
 	@$(PY) tools/house.py
