@@ -4,10 +4,10 @@ BIN := .venv/bin
 PY := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench reproduce house docs clean setup
+.PHONY: help demo test check bench bench-gpu reproduce house docs clean setup
 
 help: ## what can be made
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: setup ## translate a few sentences with the shipped bundle; heat maps here and as PNG in demo/
 	@$(PY) examples/demo.py demo
@@ -25,6 +25,11 @@ bench: setup ## every measurement of benchmarks/, each printing its table
 	@set -e; for script in benchmarks/[a-z]*.py; do \
 	  [ -f "$$script" ] || { echo "make bench: there are no measurements in benchmarks/" >&2; exit 1; }; \
 	  echo "# $$script"; $(PY) "$$script" $(ARGS); done
+
+bench-gpu: setup ## the same on a GPU: kernels against steps, speed, and with MULTI30K=folder the time to quality
+	$(PY) benchmarks/gpu/train.py $(ARGS)
+	$(PY) benchmarks/gpu/real.py --data "$(or $(TABLE),examples/pairs.tsv)"
+	$(if $(MULTI30K),$(PY) benchmarks/gpu/quality.py --data "$(MULTI30K)" --seeds 1 2 3)
 
 # Five teachers, two students that learn from what those write, and the one that learns from what these write. Each step
 # leaves a file that says it is done, so that a call that was cut short goes on; -j5 trains side by side on one GPU.
@@ -74,7 +79,7 @@ $(R)/most.tsv: $(call done,$(STUDENTS))
 $(R)/bundle.done: $(R)/most.tsv $(DATA)/dev.tsv
 	$(TRAIN) $(DATA)/dev.tsv $< --recipe en-mr --out $(R)/en-mr $(SET)
 	rm -rf $(R)/bundle
-	$(BIN)/regard export $(R)/bundle --model $(R)/en-mr --weights int8
+	$(BIN)/regard export $(R)/bundle --model $(R)/en-mr --weights int8 --to onnx
 	@touch $@
 
 house: setup ## the tree with its sizes, who imports whom, what has grown too large

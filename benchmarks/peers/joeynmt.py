@@ -32,7 +32,7 @@ def run(data: Data, asked: Asked) -> Row:
         (folder / f"{side}.pieces").write_text(known, encoding="utf-8")
     shutil.rmtree(folder / "model", ignore_errors=True)
     path = folder / "train.json"  # JSON is YAML
-    path.write_text(json.dumps(_config(folder), indent=1), encoding="utf-8")
+    path.write_text(json.dumps(config(folder), indent=1), encoding="utf-8")
     command = [str(binary / "python"), "-m", "joeynmt"]
     minutes = train([*command, "train", str(path), "--skip-test"], folder / "train.log", asked.minutes, BEGINS)
     reports = [REPORT.search(line) for line in lines(folder / "train.log")]
@@ -47,8 +47,8 @@ def run(data: Data, asked: Asked) -> Row:
         minutes=minutes,
         about=(
             f"SentencePiece {SIZES[0]:,} + {SIZES[1]:,}; bi-GRU 2×128, GRU 256, embeddings 256, additive (`bahdanau`) "
-            "attention, input feeding, dropout 0.2, label smoothing 0.1, Adam 0.001 with 400 updates of warm-up and "
-            "inverse square root, fp32 (it has nothing narrower on a CPU), 80 sentences a batch; beam 5"
+            "attention, input feeding, dropout 0.2, label smoothing 0.1, Adam 0.001, constant, "
+            "fp32 (it has nothing narrower on a CPU), 80 sentences a batch; beam 5"
         ),
     )
 
@@ -64,7 +64,7 @@ def _translate(command: list[str], path: Path, folder: Path) -> list[str]:
     return lines(out.with_name("output.dev"))
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def config(folder: Path) -> dict[str, Any]:
     return {
         "name": "bench",
         "joeynmt_version": VERSION,
@@ -121,9 +121,7 @@ def _training() -> dict[str, Any]:
     return {
         "optimizer": "adam",
         "learning_rate": 0.001,
-        "learning_rate_min": 0.0001,
-        "learning_rate_warmup": 400,
-        "scheduling": "warmupinversesquareroot",  # `plateau` fails on this torch
+        # constant: `plateau` fails on this torch, and inverse square root after a warm-up had 17 BLEU in eleven minutes
         "clip_grad_norm": 1.0,
         "label_smoothing": 0.1,
         "normalization": "tokens",

@@ -312,3 +312,47 @@ def test_who_stops_early_leaves_nothing_running(sample: Store, asked: int) -> No
     coming.close()  # type: ignore[attr-defined]
     assert alive() == []
     assert list(coming) == []
+
+
+@settings(deadline=None)
+@given(
+    sizes=lengths,
+    tokens=st.integers(1, 200),
+    multiple=st.sampled_from([1, 8]),
+    most=st.integers(1, 6),
+    start=st.integers(0, 70),
+)
+def test_boxes_hold_every_pair_once_an_epoch(
+    folder: Path, sizes: list[tuple[int, int]], tokens: int, multiple: int, most: int, start: int
+) -> None:
+    rows = made(sizes)
+    store = stored(folder, rows)
+    shapes = set()
+    for epoch in (0, 1):
+        batches = Batches(store, tokens, 1, multiple=multiple, most=most, depth=0)
+        found = list(batches.epoch(epoch, 0))
+        assert sorted(row for batch in found for row in rows_of(batch)) == sorted(rows)
+        assert batches.batches(epoch) == len(found)
+        for batch in found:
+            row, longer = len(batch.source.ids), max(batch.source.ids.shape[1], batch.target.ids.shape[1])
+            assert row % multiple == 0
+            assert row * longer <= tokens or row == multiple
+            shapes.add((batch.source.ids.shape[1], batch.target.ids.shape[1]))
+        rest = list(batches.epoch(epoch, start))
+        assert all(map(same, rest, found[start:]))
+    assert len(shapes) <= most
+
+
+def test_few_boxes_leave_little_padding(sample: Store) -> None:
+    """Beside one pool's batches of lengths that are multiples of eight."""
+
+    def figures(most: int) -> tuple[float, int]:
+        found = [batch for epoch in (0, 1) for batch in Batches(sample, 500, 1, multiple=8, most=most).epoch(epoch)]
+        real = sum(int(side.mask.sum()) for batch in found for side in (batch.source, batch.target))
+        places = sum(side.ids.numel() for batch in found for side in (batch.source, batch.target))
+        return 1 - real / places, len({(batch.source.ids.shape, batch.target.ids.shape) for batch in found})
+
+    (padding, shapes), (before, _) = figures(16), figures(0)
+    assert padding < 0.12
+    assert before > 1.5 * padding
+    assert shapes <= 16 + 2  # and the last batch of an epoch

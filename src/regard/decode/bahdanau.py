@@ -18,10 +18,12 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.attention import Attention, MultiHead
+from regard.decode import fused
 from regard.decode.bridge import Bridge
 from regard.decode.core import Decoded, Decoder, Stepped, over_heads
 from regard.decode.unrolled import Weights, applies, unrolled
 from regard.layer.embedding import Embedding
+from regard.layer.product import linear
 from regard.layer.recurrent import Carry, Stack
 from regard.memory import Bound, Memory, Past
 
@@ -77,6 +79,11 @@ class BahdanauDecoder(Decoder[BahdanauState]):
     def forward(self, tokens: Int[Tensor, "row step"], memory: Memory) -> Decoded:
         words = self.embedding(tokens)
         state = self.start(memory)
+        if fused.applies(self.attention, self.stack, state.memory):
+            from regard.decode.fused.bahdanau import bahdanau
+
+            tops, read = bahdanau(self.stack.known(words), state.memory, self.attention, self.stack, state.carry)
+            return Decoded(self._output(tops, read, words))
         if applies(self.attention, self.stack, words):
             carry, weights = state.carry, Weights.of(self.attention, self.stack)
             known = self.stack.known(words)
@@ -106,4 +113,5 @@ class BahdanauDecoder(Decoder[BahdanauState]):
     def _output(self, top: Tensor, context: Tensor, word: Tensor) -> Tensor:
         if self.deep is None:
             return top
-        return torch.tanh(self.deep(torch.cat([top, context.to(top.dtype), word.to(top.dtype)], -1)))
+        seen = torch.cat([top, context.to(top.dtype), word.to(top.dtype)], -1)
+        return torch.tanh(linear(seen, self.deep.weight, self.deep.bias))

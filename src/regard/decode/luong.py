@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from regard.attention import Attention, MultiHead
+from regard.decode import fused, loops
 from regard.decode.bridge import Bridge
 from regard.decode.core import Decoded, Decoder, Stepped, over_heads
 from regard.layer.embedding import Embedding
@@ -95,6 +96,14 @@ class LuongDecoder(Decoder[LuongState]):
 
     def _fed(self, words: Float[Tensor, "row step width"], state: LuongState) -> Decoded:
         """Each step waits for what the last one saw."""
+        if fused.applies(self.attention, self.stack, state.memory):
+            from regard.decode.fused.luong import luong
+
+            known = self.stack.known(words)
+            return Decoded(luong(known, state.memory, self.attention, self.stack, state.carry, self.combine))
+        if loops.feeds(self.attention, self.stack, state.memory, self.width):
+            known = self.stack.known(words)
+            return Decoded(loops.luong(known, state.memory, self.attention, self.stack, state.carry, self.combine))
         steps = []
         for known in self.stack.known(words).unbind(1):
             stepped = self._step(known, state)

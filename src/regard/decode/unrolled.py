@@ -24,7 +24,9 @@ from regard.attention import Attention, MultiHead
 from regard.attention.align import Soft
 from regard.attention.scope import Everywhere
 from regard.attention.score import Additive
+from regard.decode import loops
 from regard.layer import cell as cells
+from regard.layer import compiled
 from regard.layer.recurrent import Stack
 from regard.layer.scan import narrow, summed
 from regard.memory import Bound
@@ -80,6 +82,9 @@ def unrolled(
     mask = memory.mask.expand(memory.keys.shape[:-1])
     dtype = narrow(weights.own)
     parts = known, memory.keys, memory.values, hidden, cell, *weights.each()
+    if compiled.applies(dtype, weights.own.dtype) and compiled.fits(hidden, memory.keys, memory.values):
+        tops, contexts = loops.Bahdanau.apply(mask, *parts)  # type: ignore[no-untyped-call]
+        return cast("Tensor", tops), cast("Tensor", contexts)
     tops, contexts = _Unrolled.apply(mask, dtype, *parts)  # type: ignore[no-untyped-call]
     return cast("Tensor", tops), cast("Tensor", contexts)
 

@@ -7,14 +7,16 @@ to first (Sutskever 2014, 3.3), and slot i of the memory is still word i.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast, final
+from typing import Any, cast, final
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
+from regard.encode import loops
 from regard.encode.core import Encoder
+from regard.encode.sides import sides
 from regard.layer.dropout import locked
 from regard.layer.embedding import Embedding
 from regard.layer.recurrent import Cell, Stack
@@ -57,10 +59,12 @@ class RecurrentEncoder(Encoder):
         last = (source.mask.sum(-1) - 1).clamp(min=0)
         for number, ahead in enumerate(self.ahead):
             x = locked(x, self.drop, self.training and number > 0)
-            parts = [ahead.run(x, ahead.zero(x))]
-            if self.back:
-                back = self.back[number]
-                parts.append(back.run(_take(x, turned), back.zero(x)))
+            if self.back and loops.applies(ahead, self.back[number], x):
+                x = loops.both(x, source.mask.sum(-1), ahead, self.back[number])
+                summary = torch.cat([_at(x, last)[:, : ahead.width], x[:, 0, ahead.width :]], -1)
+                continue
+            stacks = ahead, *self.back[number : number + 1]
+            parts = sides(stacks, [x, *(_take(x, turned) for _ in stacks[1:])])
             summary = torch.cat([_at(part, last) for part in parts], -1)
             x = torch.cat([parts[0], *(_take(part, turned) for part in parts[1:])], -1)
         x = _take(x, turned) if self.reverse else x
@@ -82,5 +86,23 @@ def _at(x: Float[Tensor, "row slot width"], slot: Int[Tensor, " row"]) -> Float[
     return x.gather(1, slot[:, None, None].expand(-1, 1, x.shape[-1])).squeeze(1)
 
 
-def _take(x: Float[Tensor, "row slot width"], place: Tensor) -> Float[Tensor, "row slot width"]:
-    return x.gather(1, place.unsqueeze(-1).expand(x.shape))
+def _take(x: Float[Tensor, "row slot width"], place: Int[Tensor, "row slot"]) -> Float[Tensor, "row slot width"]:
+    rows = torch.arange(place.shape[0], device=place.device).unsqueeze(-1) * place.shape[1]
+    return cast("Tensor", _Turned.apply(x, (place + rows).flatten()))  # type: ignore[no-untyped-call]
+
+
+@final
+class _Turned(torch.autograd.Function):
+    """Whole slots in another order. Turned twice they stand as before, so the way back is the way there."""
+
+    @override
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, place: Tensor) -> Tensor:
+        ctx.save_for_backward(place)
+        return x.flatten(0, 1).index_select(0, place).view(x.shape)
+
+    @override
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (place,) = ctx.saved_tensors
+        return cast("Tensor", _Turned.apply(grad, place)), None  # type: ignore[no-untyped-call]

@@ -24,7 +24,8 @@ class Embedding(nn.Module):
         nn.init.normal_(self.table.weight, std=width**-0.5)
 
     def forward(self, ids: Int[Tensor, "row step"]) -> Float[Tensor, "row step width"]:
-        x = self.table(ids) * self.scale
+        x = self.table(ids)
+        x = x if self.scale == 1 else x * self.scale
         if self.training and self.drop_word:
             x = x * (torch.rand(ids.shape, device=ids.device) >= self.drop_word).unsqueeze(-1) / (1 - self.drop_word)
         return locked(x, self.drop, self.training)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, final
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from regard.layer.dropout import locked
 from regard.layer.embedding import Embedding
+from regard.layer.product import linear
 
 
 @final

@@ -17,6 +17,7 @@ from torch.nn.functional import linear
 
 from regard.layer import cell as cells
 from regard.layer.dropout import mask
+from regard.layer.product import linear as product
 from regard.layer.scan import scan
 
 Cell = Literal["gru", "lstm"]
@@ -78,13 +79,18 @@ class Stack(nn.Module):
                 x = x * carry.masks[number - 1].unsqueeze(1)
             if x.device.type == "cpu" and torch.is_grad_enabled():
                 weights, inner = _weights(layer), carry.cell[number] if self.gated else None
-                gates = linear(x, weights.read, weights.read_bias)
+                gates = product(x, weights.read, weights.read_bias)
                 x = scan(gates, weights.own, weights.own_bias, carry.hidden[number], inner)
                 continue
             x = x.to(_weights(layer).own.dtype)  # autocast narrows what it likes inside, but wants it in one type
             first = [part[number].unsqueeze(0).to(x.dtype) for part in (carry.hidden, carry.cell) if part]
             x, _ = layer(x, first[0] if len(first) == 1 else tuple(first))
         return x
+
+    @property
+    def weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The first layer's: the matrices of what it reads and of its state, and the biases of both."""
+        return _weights(self.layers[0])
 
     @property
     def own(self) -> tuple[Tensor, Tensor]:
@@ -95,7 +101,7 @@ class Stack(nn.Module):
     def known(self, x: Float[Tensor, "*row inputs"]) -> Float[Tensor, "*row gates"]:
         """What the inputs known ahead add to the first layer's gates: no recurrence, so one product for all steps."""
         first = _weights(self.layers[0])
-        return linear(x, first.read, first.read_bias)
+        return product(x, first.read, first.read_bias)
 
     def step(self, known: Float[Tensor, "row gates"], fed: Float[Tensor, "row fed"] | None, carry: Carry) -> Carry:
         """One step; the new top is its output."""

@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from typing_extensions import override
 
 from regard.layer import cell as cells
+from regard.layer import compiled
 
 
 def scan(
@@ -26,8 +27,10 @@ def scan(
     cell: Float[Tensor, "row width"] | None,
 ) -> Float[Tensor, "row step width"]:
     """The hidden states after each step. Products are of the type that autocast asks for, all else of the weights'."""
-    states = _Scan.apply(gates, weight, bias, hidden, cell, narrow(weight))  # type: ignore[no-untyped-call]
-    return cast("Tensor", states)
+    parts, dtype = (gates, weight, bias, hidden, cell), narrow(weight)
+    if compiled.applies(dtype, weight.dtype) and compiled.fits(gates, weight):
+        return cast("Tensor", _Compiled.apply(*parts))  # type: ignore[no-untyped-call]
+    return cast("Tensor", _Scan.apply(*parts, dtype))  # type: ignore[no-untyped-call]
 
 
 def narrow(like: Tensor) -> torch.dtype:
@@ -79,6 +82,41 @@ class _Scan(torch.autograd.Function):
         of_gates, of_hidden, of_cell = ctx.dtypes
         first = None if cell is None else cell.to(of_cell)
         return gates.to(of_gates), weight, bias, hidden.to(of_hidden), first, None
+
+
+@final
+class _Compiled(torch.autograd.Function):
+    """The same in one call each way, with products of bfloat16; the states come as bfloat16, for the next product."""
+
+    @override
+    @staticmethod
+    def forward(ctx: Any, gates: Tensor, weight: Tensor, bias: Tensor, hidden: Tensor, cell: Tensor | None) -> Tensor:
+        rows, steps, width = *gates.shape[:2], weight.shape[1]
+        states = torch.empty(rows, steps + 1, width, dtype=torch.bfloat16)
+        kept = torch.empty(rows, steps, 5 if cell is None else 6, width)
+        given = rows, steps, width, int(cell is not None), None, 0, gates.shape[-1], 0, width
+        own, known = compiled.packed(weight, turned=True), gates.to(torch.bfloat16).contiguous()
+        first, inner = hidden.float().contiguous(), None if cell is None else cell.float().contiguous()
+        compiled.call("layer_ahead", *given, known, own, bias.detach(), first, inner, states, None, kept)
+        ctx.given, ctx.states, ctx.kept, ctx.weight = given, states, kept, weight
+        ctx.dtypes = gates.dtype, hidden.dtype, None if cell is None else cell.dtype
+        return states[:, 1:]
+
+    @override
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, after: Tensor) -> tuple[Tensor | None, ...]:
+        rows, steps, width, gated, *_ = ctx.given
+        known = torch.empty(rows, steps, (3 + gated) * width, dtype=torch.bfloat16)
+        own = torch.empty_like(known)
+        hidden = torch.zeros(rows, width)
+        cell = torch.zeros(rows, width) if gated else None
+        back = compiled.packed(ctx.weight, turned=False)
+        compiled.call("layer_back", *ctx.given, after.contiguous(), back, ctx.kept, known, own, hidden, cell)
+        weight, bias = compiled.summed(own, ctx.states[:, :-1])
+        of_gates, of_hidden, of_cell = ctx.dtypes
+        first = None if cell is None else cell.to(of_cell)
+        return known.to(of_gates), weight, bias, hidden.to(of_hidden), first
 
 
 def summed(

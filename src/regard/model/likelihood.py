@@ -14,13 +14,26 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from typing_extensions import override
 
+from regard.layer import compiled, fused
+
 
 def surprise(
     logits: Float[Tensor, "*row symbol"], gold: Int[Tensor, "*row"], smoothing: float = 0.0
 ) -> Float[Tensor, "*row"]:
     """How little each symbol was expected, in nats; padding is for the caller to leave out."""
-    each = _Surprise.apply(logits.flatten(0, -2), gold.flatten(), smoothing)  # type: ignore[no-untyped-call]
+    way = _way(logits)
+    each = way.apply(logits.flatten(0, -2), gold.flatten(), smoothing)  # type: ignore[no-untyped-call]
     return cast("Tensor", each).view(gold.shape)
+
+
+def _way(logits: Tensor) -> type[torch.autograd.Function]:
+    if logits.device.type == "cpu" and compiled.applies(logits.dtype, torch.float32):
+        return _Compiled
+    if fused.trains(logits.device, logits.dtype):
+        from regard.layer.fused.likelihood import Surprise
+
+        return Surprise
+    return _Surprise
 
 
 @final
@@ -52,3 +65,29 @@ class _Surprise(torch.autograd.Function):
             grad -= ctx.smoothing / grad.shape[-1] * each
         grad.scatter_add_(-1, gold, (ctx.smoothing - 1) * each)
         return grad.to(ctx.dtype), None, None
+
+
+@final
+class _Compiled(torch.autograd.Function):
+    """The same for logits of bfloat16, in one pass each way; the exponentials are made again rather than kept."""
+
+    @override
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, gold: Tensor, smoothing: float) -> Tensor:
+        rows, symbols = logits.shape
+        logits, gold = logits.contiguous(), gold.long().contiguous()
+        whole, each = torch.empty(2, rows).unbind()
+        compiled.call("surprise_ahead", rows, symbols, float(smoothing), logits, gold, whole, each)
+        ctx.save_for_backward(logits, gold, whole)
+        ctx.smoothing = float(smoothing)
+        return each
+
+    @override
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, each: Tensor) -> tuple[Tensor, None, None]:
+        logits, gold, whole = ctx.saved_tensors
+        grad = torch.empty_like(logits)
+        each = each.contiguous()
+        compiled.call("surprise_back", *logits.shape, ctx.smoothing, logits, gold, whole, each, grad)
+        return grad, None, None

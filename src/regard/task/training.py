@@ -36,6 +36,7 @@ RECIPE: Final = "recipe.toml"
 # Lengths and rows are multiples of these, so that there are few shapes: a GPU records each once; a processor compiles
 # its products for each, which does not end where pieces vary.
 ON_GPU, VARYING, STEADY = 8, 4, 1
+BOXES: Final = 24  # pairs of lengths that all batches have on a GPU, where pieces do not vary
 SIZES: Final = (("small", 0), ("medium", 10_000), ("large", 400_000))  # recipes, and from how many pairs on
 
 
@@ -82,6 +83,7 @@ def train(
         source_vary=Vary(corpus.source, data.source.dropout, told.seed),
         target_vary=Vary(corpus.target, data.target.dropout, told.seed + 1),
         multiple=ON_GPU if device.type == "cuda" else VARYING if varies else STEADY,
+        most=BOXES if device.type == "cuda" else 0,
     )
     made = Bundle(recipe, model, corpus.source, corpus.target)
     examiner = Examiner(made, corpus.dev)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.train import adamw
 from regard.train.learner import Weights
 
 BETAS = (0.9, 0.98)  # Vaswani 2017: with 0.999 the second moment of a short run is mostly its warm-up
@@ -48,6 +49,11 @@ class Optimiser:
             fused=True,
             capturable=device.type == "cuda",
         )
+        self._by_loops = adamw.applies(list(self._named.values()))
+        if self._by_loops:
+            for module in model.modules():
+                if isinstance(module, nn.Embedding):
+                    module.sparse = True  # its gradient is of the rows that were read, which `adamw` knows
 
     def pace(self, rate: float) -> None:
         """Sets the rate of the updates to come. Outside of `step`, so that a replayed step reads it anew."""
@@ -56,13 +62,26 @@ class Optimiser:
 
     def step(self) -> Float[Tensor, ""]:
         """One update from the gradients in place, which it takes away. Returns their norm before clipping."""
+        norm = self._loops() if self._by_loops else self._torchs()
+        for weight in self._named.values():
+            weight.grad = None
+        return norm
+
+    def _loops(self) -> Tensor:
+        gradients = {weight: adamw.Gradient.of(weight) for weight in self._named.values() if weight.grad is not None}
+        norm = adamw.norm(list(gradients.values()))
+        if norm.isfinite():
+            over = float(norm) / self._clip if self._clip > 0 else 1.0
+            adamw.step(self._adam, gradients, 1 / max(over, 1.0))
+        return norm
+
+    def _torchs(self) -> Tensor:
         gradients = [weight.grad for weight in self._named.values() if weight.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
         self._adam.found_inf = (~norm.isfinite()).float()
         if self._clip > 0:  # the kernel divides each gradient by this as it reads it: clipping costs no pass of its own
             self._adam.grad_scale = (norm / self._clip).clamp(min=1.0)
         self._adam.step()
-        self._adam.zero_grad(set_to_none=True)
         return norm
 
     def state(self) -> dict[str, Tensor]:
