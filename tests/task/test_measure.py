@@ -142,7 +142,7 @@ def test_loops(text: str, wanted: bool) -> None:
 def test_loops_are_what_the_search_forbids(ids: list[int]) -> None:
     stopped = False
     for at, symbol in enumerate(ids):
-        start = Live.start(1, torch.device("cpu"))
+        start = Live.start(1)
         live = replace(start, ids=torch.tensor(ids[:at], dtype=torch.long)[None], log_probs=torch.zeros(1, at))
         stopped |= bool(NoLoop().apply(torch.zeros(1, 7), live)[0, symbol] == -torch.inf)
     assert looped([str(each) for each in ids]) is stopped

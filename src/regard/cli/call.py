@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -30,6 +30,11 @@ Beam = Annotated[
     int | None, typer.Option("--beam", min=1, help="Width of the search; 1 is greedy [default: the bundle's].")
 ]
 
+Engine = Annotated[
+    Literal["auto", "onnx", "torch"],
+    typer.Option(help="Who does the arithmetic; auto: ONNX Runtime where it is there and the bundle has graphs."),
+]
+
 
 def table(pairs: str | None, source: str | None, target: str | None) -> Table:
     """The one table that a call names, in either way."""
@@ -46,12 +51,12 @@ def table(pairs: str | None, source: str | None, target: str | None) -> Table:
     return Table(pairs)
 
 
-def load(model: str) -> Translator:
+def load(model: str, engine: Literal["auto", "onnx", "torch"] = "auto") -> Translator:
     """The bundle of that path or name, ready to be used."""
     from regard.task import bundle
     from regard.task.translator import Translator
 
-    return Translator(bundle.load(model))
+    return Translator(bundle.opened(model), engine=engine)
 
 
 def wished(known: Translator, beam: int | None, **asked: float | None) -> Wish:

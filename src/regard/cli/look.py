@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from regard.cli.call import SHIPPED, Beam, Model, load, tell, wished
+from regard.cli.call import SHIPPED, Beam, Engine, Model, load, tell, wished
 from regard.fault import Fault
 
 
@@ -20,6 +20,7 @@ def look(
     head: Annotated[int | None, typer.Option(min=0, help="One head, from 0.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every head of every attention.")] = False,
     beam: Beam = None,
+    engine: Engine = "auto",
 ) -> None:
     """Show which words each word was written from: in the terminal, or as a picture."""
     from rich.console import Console
@@ -31,7 +32,7 @@ def look(
 
     if out is not None:
         drawable(out)
-    known = load(model)
+    known = load(model, engine)
     found = known.translate(text, wished(known, beam)) if target is None else known.given(text, target)
     if not known.looks:
         raise Fault(f"{model}: this model has no attention, there is nothing to look at")

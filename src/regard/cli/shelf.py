@@ -48,9 +48,12 @@ def export(
     out: Annotated[Path, typer.Argument(help="A folder, or a file that ends in .zip.")],
     model: Model = SHIPPED,
     weights: Annotated[Literal["float32", "int8"], typer.Option(help="int8 is a quarter as large.")] = "float32",
+    to: Annotated[
+        Literal["torch", "onnx"], typer.Option(help="onnx: with graphs too, by which it runs without torch.")
+    ] = "torch",
 ) -> None:
-    """Write a bundle anew without what its training left behind: to pass on, or smaller."""
+    """Write a bundle anew without what its training left behind: to pass on, smaller, or with graphs."""
     from regard.task import bundle
 
-    bundle.export(bundle.load(model), out, weights)
+    bundle.export(bundle.load(model), out, weights, graphs=to == "onnx")
     tell(f"{out} is written")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from regard.cli.call import SHIPPED, Beam, Json, Model, load, tell, wished, write
+from regard.cli.call import SHIPPED, Beam, Engine, Json, Model, load, tell, wished, write
 from regard.fault import Fault
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def translate(
     top_k: Annotated[int | None, typer.Option(min=1, help="Draw among so many pieces.")] = None,
     top_p: Annotated[float, typer.Option(help="Draw among the pieces that make up this share.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Of drawing.")] = 1,
+    engine: Engine = "auto",
     as_json: Json = False,
 ) -> None:
     """Translate sentences, or the lines of standard input: as many lines, in the same order."""
@@ -46,7 +47,7 @@ def translate(
 
     if best > 1 and not as_json:
         raise Fault("--best gives several translations of a line; add --json, which keeps them together")
-    known = load(model)
+    known = load(model, engine)
     try:
         draw = Draw(temperature, top_k, top_p, seed) if sample else None
     except ValueError as error:

@@ -51,6 +51,7 @@ class Steps:
         self.models = models
         self.coverage = coverage
 
+    @torch.no_grad()
     def start(self, source: Padded) -> Walks:
         track = self.coverage > 0
         memories = [model.encode(source) for model in self.models]
@@ -61,6 +62,7 @@ class Steps:
             )
         )
 
+    @torch.no_grad()
     def step(self, tokens: Int[Tensor, " row"], state: Walks) -> tuple[Float[Tensor, "row symbol"], Walks]:
         log_probs, after = [], []
         for model, walk in zip(self.models, state.each, strict=True):
@@ -70,6 +72,7 @@ class Steps:
             after.append(Walk(stepped.state, walk.mask))
         return _mean(log_probs), Walks(tuple(after))
 
+    @torch.no_grad()
     def bonus(self, state: Walks) -> Float[Tensor, " row"] | None:
         if not self.coverage:
             return None

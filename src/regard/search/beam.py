@@ -11,21 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from regard.search.core import Hypothesis, S, Stepper
+from regard.array import host
+from regard.search.core import Hypothesis, Rows, S, Scores, Stepper
+from regard.search.greatest import greatest
 from regard.search.harvest import Harvest
 from regard.search.live import Choice, Live
 from regard.search.loop import grow
 from regard.search.rule import ForcedPrefix, Rule
+from regard.shape import Int
+
+__all__ = ["beam", "choose", "greatest", "greedy"]
 
 
 def beam(
     stepper: Stepper[S],
     state: S,
-    limits: Int[Tensor, " sentence"],
+    limits: Rows,
     width: int = 5,
     best: int = 1,
     length: float = 1.0,
@@ -34,9 +38,10 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """The `best` outputs of every sentence, best first.
 
-    `state` has a row a sentence. `limits` are the most symbols each may take, its EOS counted, on the state's device.
-    `length` is the power λ of the length; 0 compares bare log-probabilities. `prefix` holds the ids each output begins
-    with. Fewer than `best` come back only where there are no more; an unfinished one only where finished ones lack.
+    `state` has a row a sentence. `limits` are the most symbols each may take, its EOS counted, of the state's kind and
+    on its device. `length` is the power λ of the length; 0 compares bare log-probabilities. `prefix` holds the ids each
+    output begins with. Fewer than `best` come back only where there are no more; an unfinished one only where finished
+    ones lack.
     """
     if not 1 <= best <= width:
         raise ValueError(f"a beam of {width} cannot give the best {best}")
@@ -49,7 +54,7 @@ def beam(
 def greedy(
     stepper: Stepper[S],
     state: S,
-    limits: Int[Tensor, " sentence"],
+    limits: Rows,
     rules: Sequence[Rule] = (),
     prefix: Sequence[Sequence[int]] | None = None,
 ) -> list[Hypothesis]:
@@ -57,47 +62,39 @@ def greedy(
     return [found[0] for found in beam(stepper, state, limits, width=1, rules=rules, prefix=prefix)]
 
 
-def choose(log_probs: Float[Tensor, "row symbol"], live: Live, left: Int[Tensor, " sentence"], width: int) -> Choice:
+def choose(log_probs: Scores, live: Live, left: Int[np.ndarray, " sentence"], width: int) -> Choice:
     """The continuations of greatest total for each sentence, as many as its beam has places for, best first.
 
     Sentences have different numbers of rows, so their candidates are laid on a table with -inf in the empty places.
     A search with another idea of the best (grid beam search for a glossary) replaces this function and nothing else.
     """
-    values, symbols = greatest(log_probs, min(width, log_probs.shape[-1]))
-    present, owner, counts = torch.unique_consecutive(live.sentence, return_inverse=True, return_counts=True)
-    first = counts.cumsum(0) - counts
-    place = torch.arange(len(owner), device=owner.device) - first[owner]
+    values, symbols = map(host, greatest(log_probs, min(width, log_probs.shape[-1])))
+    if width == 1:
+        parent = np.isfinite(values[:, 0]).nonzero()[0]
+        return Choice(parent, symbols[parent, 0], values[parent, 0])
+    first = _firsts(live.sentence)
+    each = values.shape[-1]
+    totals = live.total[:, None] + values
+    if len(totals) == len(first) * width:
+        table = totals.reshape(len(first), -1)
+    else:
+        counts = np.diff(first, append=len(totals))
+        owner = np.repeat(np.arange(len(first)), counts)
+        whole = np.full((len(first), width, each), -np.inf, dtype=totals.dtype)
+        whole[owner, np.arange(len(totals)) - first[owner]] = totals
+        table = whole.reshape(len(first), -1)
+    cells = np.argsort(-table, axis=-1, kind="stable")[:, :width]
 
-    totals = live.total.unsqueeze(-1) + values
-    table = totals.new_full((len(present), width, totals.shape[-1]), -torch.inf)
-    table[owner, place] = totals
-    ranked, cells = table.flatten(1).sort(dim=-1, descending=True, stable=True)
-
-    rank = torch.arange(ranked.shape[-1], device=ranked.device)
-    places = (width - left[present]).unsqueeze(-1)
-    sentence, column = ((rank < places) & ranked.isfinite()).nonzero(as_tuple=True)
-    cell = cells[sentence, column]
-    parent, candidate = first[sentence] + cell // totals.shape[-1], cell % totals.shape[-1]
+    places = (width - left[live.sentence[first]])[:, None]
+    ranked = table[np.arange(len(table))[:, None], cells]
+    sentence, rank = ((np.arange(cells.shape[-1]) < places) & (ranked > -np.inf)).nonzero()
+    row, candidate = np.divmod(cells[sentence, rank], each)
+    parent = first[sentence] + row
     return Choice(parent, symbols[parent, candidate], values[parent, candidate])
 
 
-def greatest(
-    log_probs: Float[Tensor, "row symbol"], count: int
-) -> tuple[Float[Tensor, "row count"], Int[Tensor, "row count"]]:
-    """The `count` greatest values of each row and where they stand, greatest first, ties to the smaller symbol.
-
-    `topk` leaves ties open, and what it then does depends on the shape. One more value than asked for tells whether a
-    tie crosses the cut; only those rows pay for a full stable sort.
-    """
-    if count == 1:
-        return log_probs.max(-1, keepdim=True)  # documented to give the first of equals
-    values, symbols = log_probs.topk(min(count + 1, log_probs.shape[-1]))
-    if values.shape[-1] > count:
-        crossing = (values[:, count - 1] == values[:, count]) & values[:, count].isfinite()
-        tied = crossing.nonzero().squeeze(-1)
-        if len(tied):
-            sorted_values, order = log_probs[tied].sort(dim=-1, descending=True, stable=True)
-            values[tied], symbols[tied] = sorted_values[:, : count + 1], order[:, : count + 1]
-    symbols, order = symbols[:, :count].sort(dim=-1)
-    values, order = values[:, :count].gather(-1, order).sort(dim=-1, descending=True, stable=True)
-    return values, symbols.gather(-1, order)
+def _firsts(sentence: Int[np.ndarray, " row"]) -> NDArray[np.int64]:
+    """Where each sentence's rows begin."""
+    begins = np.ones(len(sentence), dtype=np.bool_)
+    np.not_equal(sentence[1:], sentence[:-1], out=begins[1:])
+    return begins.nonzero()[0]

@@ -5,74 +5,82 @@ $|y|$ counts the EOS, so that the empty output has a score as well. It does not 
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Iterator
+from typing import Any, final
 
-import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
+from regard.array import host
 from regard.search.core import Hypothesis
 from regard.search.live import Live
-from regard.source.batch import EOS
+from regard.shape import Bool, Float, Int
+from regard.source.pad import EOS
 
 
 @final
 class Harvest:
     """Collects what leaves a search, and tells when the rest of a sentence is no longer worth its steps."""
 
-    def __init__(self, limits: Int[Tensor, " sentence"], best: int, length: float) -> None:
+    def __init__(self, limits: Any, best: int, length: float) -> None:
+        bounds = host(limits)
         if length < 0:
             raise ValueError(f"length must be at least 0, not {length}: below it no bound on the score is known")
-        if best < 1 or (len(limits) and int(limits.min()) < 1):
+        if best < 1 or (len(bounds) and int(bounds.min()) < 1):
             raise ValueError("at least one hypothesis of one symbol must be asked for")
-        longest = int(limits.max()) if len(limits) else 0
         self._best = best
-        self._found: list[list[Hypothesis]] = [[] for _ in range(len(limits))]
+        self._taken: list[tuple[Live, NDArray[Any]]] = []
         # One table for scores and for their bound: the same rounding in both keeps the bound exact.
-        norm = [max(steps, 1) ** length for steps in range(longest + 1)]
-        self._norm = torch.tensor(norm, dtype=torch.float32, device=limits.device)
-        self._limits = limits
-        self._worst = torch.full((len(limits),), -torch.inf, device=limits.device)
-        self.left = torch.zeros_like(limits, dtype=torch.long)  # how many hypotheses of each sentence are complete
+        norm = [max(steps, 1) ** length for steps in range(int(bounds.max(initial=0)) + 1)]
+        self._norm = np.array(norm, dtype=np.float32)
+        self._longest = self._norm[bounds] if len(bounds) else self._norm[:0]
+        # the scores of the `best` finished ones of each sentence, the worst of them first
+        self._bars = np.full((len(bounds), best), -np.inf)
+        self.begun = False  # whether anything was taken
+        self.left = np.zeros(len(bounds), dtype=np.int64)  # how many hypotheses of each sentence are complete
 
-    def take(self, live: Live, bonus: Float[Tensor, " row"] | None) -> None:
+    def take(self, live: Live, bonus: Float[Any, " row"] | None) -> None:
         """Stores complete hypotheses: those that end with EOS, and those that reached their limit without it."""
         scores = live.total / self._norm[live.step]
-        scores = scores if bonus is None else scores + bonus
-        columns = (live.sentence, live.ids, live.log_probs, live.total, scores)
-        for sentence, ids, log_probs, total, score in zip(*(column.tolist() for column in columns), strict=True):
-            finished = ids[-1] == EOS
-            output = tuple(ids[:-1] if finished else ids)
-            self._found[sentence].append(Hypothesis(output, score, total, tuple(log_probs), finished))
-        self.left.index_add_(0, live.sentence, torch.ones_like(live.sentence))
-        self._raise_the_bar(torch.unique_consecutive(live.sentence), scores.dtype)
+        scores = scores if bonus is None else scores + host(bonus)
+        self._taken.append((live, scores))
+        self.begun = True
+        np.add.at(self.left, live.sentence, 1)
+        finished = live.ids[:, -1] == EOS
+        for sentence, score in zip(live.sentence[finished].tolist(), scores[finished].tolist(), strict=True):
+            bars = self._bars[sentence]
+            if score > bars[0]:
+                bars[0] = score
+                bars.sort()
 
-    def hopeless(self, live: Live) -> Bool[Tensor, " row"]:
+    def hopeless(self, sentence: Int[np.ndarray, " row"], total: Float[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
         r"""Whether no live hypothesis of the row's sentence can enter the `best` any more (Huang, Zhao & Ma 2017).
 
         $\log p$ only falls and no output is longer than its limit $T$: $\log p / T^\lambda$ bounds all scores to come.
         A tie does not enter: who is complete first stays first.
         """
-        leader = live.total.new_full((len(self._limits),), -torch.inf)
-        leader = leader.scatter_reduce(0, live.sentence, live.total, "amax")
-        return (leader / self._norm[self._limits] <= self._worst)[live.sentence]
+        leader = np.full(len(self.left), -np.inf, dtype=total.dtype)
+        np.maximum.at(leader, sentence, total)
+        hopeless: NDArray[np.bool_] = (leader / self._longest <= self._bars[:, 0])[sentence]
+        return hopeless
 
     def best(self) -> list[list[Hypothesis]]:
         """The best of each sentence, finished ones before those cut at the limit."""
-        for number, found in enumerate(self._found):
-            if not found:
+        found: list[list[Any]] = [[] for _ in self.left]
+        for at, (live, scores) in enumerate(self._taken):
+            finished = (live.ids[:, -1] == EOS).tolist()
+            columns = zip(live.sentence.tolist(), scores.tolist(), finished, strict=True)
+            for row, (sentence, score, ended) in enumerate(columns):
+                # who was complete first stays first among equals
+                found[sentence].append((not ended, -score, at, row))
+        for number, each in enumerate(found):
+            if not each:
                 raise ValueError(f"sentence {number}: at some step the model gave no symbol a probability")
-        return [sorted(found, key=_rank)[: self._best] for found in self._found]
+        return [list(self._made(sorted(each)[: self._best])) for each in found]
 
-    def _raise_the_bar(self, touched: Int[Tensor, " touched"], dtype: torch.dtype) -> None:
-        """The score of the last of the `best`: what a live hypothesis has to beat. -inf while there are fewer."""
-        bars = []
-        for number in touched.tolist():
-            scores = sorted((found.score for found in self._found[number] if found.finished), reverse=True)
-            bars.append(scores[self._best - 1] if len(scores) >= self._best else -torch.inf)
-        self._worst = self._worst.to(dtype)
-        self._worst[touched] = torch.tensor(bars, dtype=dtype, device=touched.device)
-
-
-def _rank(hypothesis: Hypothesis) -> tuple[bool, float]:
-    return not hypothesis.finished, -hypothesis.score
+    def _made(self, chosen: list[tuple[bool, float, int, int]]) -> Iterator[Hypothesis]:
+        for cut, score, at, row in chosen:
+            live, _ = self._taken[at]
+            ids = live.ids[row].tolist()
+            output = tuple(ids if cut else ids[:-1])
+            yield Hypothesis(output, -score, float(live.total[row]), tuple(live.log_probs[row].tolist()), not cut)

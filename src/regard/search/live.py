@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.shape import Float, Int
 
 
 @final
@@ -15,9 +16,9 @@ from torch import Tensor
 class Choice:
     """How the next rows come about: from which row of before, with which symbol, at which log-probability."""
 
-    parent: Int[Tensor, " row"]
-    symbol: Int[Tensor, " row"]
-    log_prob: Float[Tensor, " row"]
+    parent: Int[np.ndarray, " row"]
+    symbol: Int[np.ndarray, " row"]
+    log_prob: Float[np.ndarray, " row"]
 
 
 @final
@@ -25,35 +26,35 @@ class Choice:
 class Live:
     """Rows of one sentence stand together, the most probable first; sentences keep their order."""
 
-    sentence: Int[Tensor, " row"]
-    ids: Int[Tensor, "row step"]
-    log_probs: Float[Tensor, "row step"]
-    total: Float[Tensor, " row"]
+    sentence: Int[Any, " row"]
+    ids: Int[Any, "row step"]
+    log_probs: Float[Any, "row step"]
+    total: Float[Any, " row"]
 
     @staticmethod
-    def start(sentences: int, device: torch.device) -> Live:
+    def start(sentences: int) -> Live:
         """One empty hypothesis a sentence."""
         return Live(
-            sentence=torch.arange(sentences, device=device),
-            ids=torch.zeros(sentences, 0, dtype=torch.long, device=device),
-            log_probs=torch.zeros(sentences, 0, device=device),
-            total=torch.zeros(sentences, device=device),
+            sentence=np.arange(sentences),
+            ids=np.zeros((sentences, 0), dtype=np.int64),
+            log_probs=np.zeros((sentences, 0), dtype=np.float32),
+            total=np.zeros(sentences, dtype=np.float32),
         )
 
     @property
     def step(self) -> int:
         """Symbols chosen so far."""
-        return self.ids.shape[1]
+        return int(self.ids.shape[1])
 
-    def rows(self, index: Int[Tensor, " chosen"]) -> Live:
+    def rows(self, index: NDArray[Any]) -> Live:
         return Live(self.sentence[index], self.ids[index], self.log_probs[index], self.total[index])
 
     def grow(self, choice: Choice) -> Live:
         """Every chosen parent with its next symbol. Few bytes a row: no back-pointers to unroll, and rules can read."""
-        old = self.rows(choice.parent)
+        parent = choice.parent
         return Live(
-            old.sentence,
-            torch.cat([old.ids, choice.symbol.unsqueeze(-1)], -1),
-            torch.cat([old.log_probs, choice.log_prob.unsqueeze(-1)], -1),
-            old.total + choice.log_prob,
+            self.sentence[parent],
+            np.concatenate([self.ids[parent], choice.symbol[:, None]], -1),
+            np.concatenate([self.log_probs[parent], choice.log_prob[:, None]], -1),
+            self.total[parent] + choice.log_prob,
         )

@@ -6,51 +6,49 @@ It does not know how the next symbols are chosen: that is the one function in wh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from regard.search.core import S, Stepper
+from regard.array import host, like
+from regard.search.core import Rows, S, Scores, Stepper
 from regard.search.harvest import Harvest
 from regard.search.live import Choice, Live
 from regard.search.rule import Rule, obey
-from regard.source.batch import BOS, EOS
+from regard.source.pad import BOS, EOS
 
-Choose = Callable[[Float[Tensor, "row symbol"], Live, Int[Tensor, " sentence"]], Choice]
+Choose = Callable[[Scores, Live, NDArray[np.int64]], Choice]
 """(log-probabilities, what grows, how many hypotheses of each sentence are complete) → the next rows."""
 
 
-@torch.no_grad()
-def grow(
-    stepper: Stepper[S],
-    state: S,
-    limits: Int[Tensor, " sentence"],
-    choose: Choose,
-    rules: Sequence[Rule],
-    harvest: Harvest,
-) -> None:
+def grow(stepper: Stepper[S], state: S, limits: Rows, choose: Choose, rules: Sequence[Rule], harvest: Harvest) -> None:
     """Fills the harvest. A sentence's rows leave the state when it is done; every row leaves at its limit at last."""
-    live = Live.start(len(limits), limits.device)
-    tokens = torch.full_like(limits, BOS, dtype=torch.long)
+    bounds = host(limits)
+    live = Live.start(len(bounds))
+    tokens = np.full(len(bounds), BOS)
     while len(tokens):
-        log_probs, state = stepper.step(tokens, state)
+        log_probs, state = stepper.step(like(tokens, limits), state)
         choice = choose(obey(rules, log_probs, live), live, harvest.left)
         grown = live.grow(choice)
 
-        complete = (choice.symbol == EOS) | (grown.step >= limits[grown.sentence])
-        leaving, staying = complete.nonzero().squeeze(-1), (~complete).nonzero().squeeze(-1)
-        if len(leaving):
-            harvest.take(grown.rows(leaving), stepper.bonus(state.rows(choice.parent[leaving])))
+        complete = (choice.symbol == EOS) | (grown.step >= bounds[grown.sentence])
+        staying = (~complete).nonzero()[0]
+        if len(staying) < len(complete):
+            leaving = complete.nonzero()[0]
+            harvest.take(grown.rows(leaving), stepper.bonus(state.rows(like(choice.parent[leaving], limits))))
+        if harvest.begun:
+            staying = staying[~harvest.hopeless(grown.sentence[staying], grown.total[staying])]
 
-        staying = staying[~harvest.hopeless(grown.rows(staying))]
-        live = grown.rows(staying)
-        state = _reorder(state, choice.parent[staying], len(tokens))
+        every = len(staying) == len(complete)
+        live = grown if every else grown.rows(staying)
+        parent = choice.parent if every else choice.parent[staying]
+        state = _reorder(state, parent, len(tokens), limits)
         tokens = live.ids[:, -1]
 
 
-def _reorder(state: S, index: Int[Tensor, " row"], size: int) -> S:
+def _reorder(state: S, index: NDArray[Any], size: int, limits: Rows) -> S:
     """The chosen rows; no copy when they are all the rows in their order, as nearly always in greedy search."""
-    if len(index) == size and torch.equal(index, torch.arange(size, device=index.device)):
+    if len(index) == size and (index == np.arange(size)).all():
         return state
-    return state.rows(index)
+    return state.rows(like(index, limits))

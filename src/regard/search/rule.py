@@ -9,30 +9,37 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
-import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
+from regard.array import copied, highest, host
+from regard.search.core import Scores
 from regard.search.live import Live
-from regard.source.batch import EOS, Padded
+from regard.source.pad import EOS, padded
 
 
 class Rule(ABC):
     """One thing an output must or must not do. Pure: it answers from its arguments alone."""
 
     @abstractmethod
-    def apply(self, log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
+    def apply(self, log_probs: Scores, live: Live) -> Scores:
         """The log-probabilities of the next symbol of each live row, as this rule has them."""
 
 
-def obey(rules: Sequence[Rule], log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
+def obey(rules: Sequence[Rule], log_probs: Scores, live: Live) -> Scores:
     """All rules in turn. Where one would leave a row without any symbol it is not heard: the earlier rules win."""
     for rule in rules:
         ruled = rule.apply(log_probs, live)
-        stuck = ruled.amax(-1, keepdim=True) == -torch.inf
-        log_probs = torch.where(stuck, log_probs, ruled)
+        # who may still end is not stuck: one column tells, nearly always
+        if ruled is log_probs or (host(ruled[:, EOS]) > -np.inf).all():
+            log_probs = ruled
+            continue
+        stuck = (highest(ruled) == -np.inf).nonzero()[0]
+        if len(stuck):
+            ruled[stuck] = log_probs[stuck]
+        log_probs = ruled
     return log_probs
 
 
@@ -41,20 +48,21 @@ class ForcedPrefix(Rule):
     """Every output begins with the ids given for its sentence; an EOS at their end forces the whole output."""
 
     # What the model holds impossible still has to be drawn; it costs as much as the least probable float.
-    _LEAST = math.log(torch.finfo(torch.float32).tiny)
+    _LEAST = math.log(float(np.finfo(np.float32).tiny))
 
     def __init__(self, prefixes: Sequence[Sequence[int]]) -> None:
-        self._prefixes = Padded.of(prefixes)
+        self._ids, self._mask = padded(prefixes)
 
-    def apply(self, log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
-        if live.step >= self._prefixes.ids.shape[1]:
+    def apply(self, log_probs: Scores, live: Live) -> Scores:
+        if live.step >= self._ids.shape[1]:
             return log_probs
-        prefixes = self._prefixes.to(log_probs.device)
-        inside = prefixes.mask[live.sentence, live.step].unsqueeze(-1)
-        wanted = prefixes.ids[live.sentence, live.step].unsqueeze(-1)
-        cost = log_probs.gather(-1, wanted).clamp(min=self._LEAST)
-        forced = torch.full_like(log_probs, -torch.inf).scatter(-1, wanted, cost)
-        return torch.where(inside, forced, log_probs)
+        sentence = host(live.sentence)
+        inside = self._mask[sentence, live.step].nonzero()[0]
+        wanted = self._ids[sentence[inside], live.step]
+        forced = copied(log_probs)
+        forced[inside] = -math.inf
+        forced[inside, wanted] = log_probs[inside, wanted].clip(self._LEAST)
+        return forced
 
 
 @final
@@ -64,10 +72,12 @@ class Never(Rule):
     def __init__(self, ids: Sequence[int]) -> None:
         if EOS in ids:
             raise ValueError("an output that may never end cannot be searched for")
-        self._ids = torch.tensor(list(ids), dtype=torch.long)
+        self._ids = list(ids)
 
-    def apply(self, log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
-        return log_probs.index_fill(-1, self._ids.to(log_probs.device), -torch.inf)
+    def apply(self, log_probs: Scores, live: Live) -> Scores:
+        ruled = copied(log_probs)
+        ruled[:, self._ids] = -math.inf
+        return ruled
 
 
 @final
@@ -79,13 +89,14 @@ class NoRepeat(Rule):
             raise ValueError(f"n must be at least 1, not {n}")
         self._n = n
 
-    def apply(self, log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
+    def apply(self, log_probs: Scores, live: Live) -> Scores:
         if live.step < self._n:
             return log_probs
-        windows = live.ids.unfold(-1, self._n, 1)
-        tail = live.ids[:, live.step - self._n + 1 :].unsqueeze(1)
-        seen = (windows[..., :-1] == tail).all(-1)
-        return _forbid(log_probs, windows[..., -1], seen)
+        ids = host(live.ids)
+        windows = np.lib.stride_tricks.sliding_window_view(ids, self._n, -1)
+        tail = ids[:, None, live.step - self._n + 1 :]
+        row, at = (windows[..., :-1] == tail).all(-1).nonzero()
+        return _forbid(log_probs, row, windows[row, at, -1])
 
 
 @final
@@ -101,22 +112,26 @@ class NoLoop(Rule):
             raise ValueError(f"a loop is a phrase of 1 symbol or more, twice or more; not {longest} and {times}")
         self._runs = [(size, max(times, math.ceil(span / size))) for size in range(1, longest + 1)]
 
-    def apply(self, log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
+    def apply(self, log_probs: Scores, live: Live) -> Scores:
+        known = live.step
         for size, times in self._runs:
             run = size * times - 1  # what stands already when the next symbol would complete the loop
-            if live.step < run:
+            if known < run:
                 continue
-            end = live.ids[:, live.step - run :]
-            periodic = (end[:, size:] == end[:, : run - size]).all(-1, keepdim=True)
-            log_probs = _forbid(log_probs, end[:, -size].unsqueeze(-1), periodic)
+            ids = host(live.ids)
+            # in nearly every text the last symbol alone tells that nothing goes round
+            if run > size and not (ids[:, -1] == ids[:, -1 - size]).any():
+                continue
+            end = ids[:, known - run :]
+            row = (end[:, size:] == end[:, : run - size]).all(-1).nonzero()[0]
+            log_probs = _forbid(log_probs, row, end[row, -size])
         return log_probs
 
 
-def _forbid(
-    log_probs: Float[Tensor, "row symbol"], symbols: Int[Tensor, "row case"], where: Bool[Tensor, "row case"]
-) -> Float[Tensor, "row symbol"]:
-    """-inf on the symbols of the cases that hold; the others are sent to a column that is cut off again."""
-    size = log_probs.shape[-1]
-    mask = torch.zeros(len(log_probs), size + 1, dtype=torch.bool, device=log_probs.device)
-    mask = mask.scatter(-1, torch.where(where, symbols, size), True)
-    return log_probs.masked_fill(mask[:, :size], -torch.inf)
+def _forbid(log_probs: Scores, row: NDArray[np.int64], symbol: NDArray[Any]) -> Scores:
+    """-inf on these symbols of these rows."""
+    if not len(row):
+        return log_probs
+    ruled = copied(log_probs)
+    ruled[row, symbol] = -math.inf
+    return ruled

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+from numpy.typing import NDArray
 
-from regard.search.beam import greatest
-from regard.search.core import Hypothesis, S, Stepper
+from regard.array import host, like
+from regard.search.core import Hypothesis, Rows, S, Scores, Stepper
+from regard.search.greatest import greatest
 from regard.search.harvest import Harvest
 from regard.search.live import Choice, Live
 from regard.search.loop import grow
 from regard.search.rule import ForcedPrefix, Rule
+from regard.shape import Float, Int
 
 
 @final
@@ -42,7 +42,7 @@ class Draw:
 def sample(
     stepper: Stepper[S],
     state: S,
-    limits: Int[Tensor, " sentence"],
+    limits: Rows,
     numbers: Sequence[int],
     samples: int = 1,
     draw: Draw = Draw(),
@@ -55,14 +55,16 @@ def sample(
     The log-probabilities of a hypothesis are the model's own: temperature and cuts change what is drawn, not its price.
     """
     rules = rules if prefix is None else (ForcedPrefix(prefix), *rules)
-    steps = int(limits.max()) if len(limits) else 0
-    noise = torch.from_numpy(_noise(draw.seed, numbers, samples, steps)).to(limits.device)
-    every = torch.arange(len(limits), device=limits.device).repeat_interleave(samples)
+    steps = int(host(limits).max(initial=0))
+    noise = _noise(draw.seed, numbers, samples, steps)
+    every = np.repeat(np.arange(len(numbers)), samples)
 
     # Each sample is searched for as a sentence of its own.
-    harvest = Harvest(limits[every], best=1, length=length)
+    bounds = like(host(limits)[every], limits)
+    harvest = Harvest(bounds, best=1, length=length)
     rules = [_Shared(rule, samples) for rule in rules]
-    grow(stepper, state.rows(every), limits[every], partial(_choose, draw=draw, noise=noise), rules, harvest)
+    state = state.rows(like(every, limits))
+    grow(stepper, state, bounds, partial(_choose, draw=draw, noise=noise), rules, harvest)
     found = [one for [one] in harvest.best()]
     groups = (found[start : start + samples] for start in range(0, len(found), samples))
     return [sorted(group, key=lambda one: (not one.finished, -one.score)) for group in groups]
@@ -76,7 +78,7 @@ class _Shared(Rule):
         self._rule = rule
         self._samples = samples
 
-    def apply(self, log_probs: Float[Tensor, "row symbol"], live: Live) -> Float[Tensor, "row symbol"]:
+    def apply(self, log_probs: Scores, live: Live) -> Scores:
         return self._rule.apply(log_probs, replace(live, sentence=live.sentence // self._samples))
 
 
@@ -87,34 +89,39 @@ def _noise(seed: int, numbers: Sequence[int], samples: int, steps: int) -> Float
 
 
 def _choose(
-    log_probs: Float[Tensor, "row symbol"],
-    live: Live,
-    left: Int[Tensor, " sample"],
-    draw: Draw,
-    noise: Float[Tensor, "sample step"],
+    log_probs: Scores, live: Live, left: Int[np.ndarray, " sample"], draw: Draw, noise: Float[np.ndarray, "sample step"]
 ) -> Choice:
     """One symbol a row, where the running sum of the probabilities passes the row's random number."""
-    parent = (log_probs.amax(-1) > -torch.inf).nonzero().squeeze(-1)  # all rows, of any sane model
-    log_probs, live = log_probs[parent], live.rows(parent)
-    mass = narrow(log_probs, draw).softmax(-1).double().cumsum(-1)
+    known = host(log_probs)
+    parent = (known.max(-1) > -np.inf).nonzero()[0]  # all rows, of any sane model
+    known, live = known[parent], live.rows(parent)
+    mass = _softmax(host(narrow(known, draw))).astype(np.float64).cumsum(-1)
     whole = mass[:, -1:]
-    aim = noise[live.sentence, live.step].unsqueeze(-1).to(mass) * whole
+    aim = noise[live.sentence, live.step][:, None] * whole
     # Strictly below the whole: a symbol of probability 0 behind the last possible one is never reached.
-    aim = torch.minimum(aim, torch.nextafter(whole, torch.zeros_like(whole)))
-    symbol = torch.searchsorted(mass, aim, right=True)
-    return Choice(parent, symbol.squeeze(-1), log_probs.gather(-1, symbol).squeeze(-1))
+    aim = np.minimum(aim, np.nextafter(whole, 0.0))
+    symbol = (mass <= aim).sum(-1)
+    return Choice(parent, symbol, known[np.arange(len(known)), symbol])
 
 
-def narrow(log_probs: Float[Tensor, "row symbol"], draw: Draw) -> Float[Tensor, "row symbol"]:
+def narrow(log_probs: Scores, draw: Draw) -> Scores:
     """The tempered log-probabilities with -inf outside the `top_k`, then outside the nucleus (Holtzman et al. 2020)."""
     logits = log_probs / draw.temperature
     symbols = logits.shape[-1]
     if draw.top_k is None and draw.top_p == 1:
         return logits
-    values, order = greatest(logits, min(draw.top_k or symbols, symbols))
-    mass = values.softmax(-1)
+    values, order = map(host, greatest(logits, min(draw.top_k or symbols, symbols)))
+    mass = _softmax(values)
     before = mass.cumsum(-1) - mass
     # A symbol is in the nucleus while those before it do not make up top_p; the first one always is.
     inside = before < draw.top_p
     inside[:, 0] = True
-    return torch.full_like(logits, -torch.inf).scatter(-1, order, values.masked_fill(~inside, -torch.inf))
+    kept = np.full(logits.shape, -np.inf, dtype=values.dtype)
+    np.put_along_axis(kept, order, np.where(inside, values, -np.inf), -1)
+    return like(kept, logits)
+
+
+def _softmax(x: Float[np.ndarray, "row symbol"]) -> Float[np.ndarray, "row symbol"]:
+    odds: NDArray[Any] = np.exp(x - x.max(-1, keepdims=True))
+    odds /= odds.sum(-1, keepdims=True)
+    return odds

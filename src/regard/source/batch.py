@@ -9,12 +9,11 @@ from typing import final
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
-from numpy.typing import NDArray
 from torch import Tensor
 
-PAD, BOS, EOS, UNK = 0, 1, 2, 3
+from regard.source.pad import BOS, EOS, PAD, UNK, Ints, padded
 
-Ints = NDArray[np.int64]
+__all__ = ["BOS", "EOS", "PAD", "UNK", "Ints", "Padded", "Pairs", "up"]
 
 
 @final
@@ -27,20 +26,27 @@ class Padded:
 
     @staticmethod
     def of(rows: Sequence[Sequence[int]]) -> Padded:
-        longest = max(map(len, rows), default=0)
-        ids = torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)
-        lengths = torch.tensor([len(row) for row in rows])
-        return Padded(ids.reshape(len(rows), longest), torch.arange(longest) < lengths.unsqueeze(-1))
+        ids, mask = padded(rows)
+        return Padded(torch.from_numpy(ids), torch.from_numpy(mask))
 
     @staticmethod
     def flat(
-        ids: Ints, lengths: Ints, *, bos: bool = False, eos: bool = False, multiple: int = 1, filler: bool = False
+        ids: Ints,
+        lengths: Ints,
+        *,
+        bos: bool = False,
+        eos: bool = False,
+        multiple: int = 1,
+        filler: bool = False,
+        size: tuple[int, int] = (0, 0),
     ) -> Padded:
         """Rows that lie one after another in `ids`; the quick way. Each gets a BOS before it and an EOS behind it, as
-        asked. Both sizes are a multiple of `multiple`; with `filler`, the rows that are too many begin with an EOS.
+        asked. Both sizes are `size` at least, and a multiple of `multiple`; with `filler`, the rows that are too many
+        begin with an EOS.
         """
         many, widths = len(lengths), lengths + (bos + eos)
-        padded = np.full((up(many, multiple), up(int(widths.max(initial=0)), multiple)), PAD, dtype=np.int64)
+        high, wide = max(many, size[0]), max(int(widths.max(initial=0)), size[1])
+        padded = np.full((up(high, multiple), up(wide, multiple)), PAD, dtype=np.int64)
         mask = np.zeros(padded.shape, dtype=np.bool_)
         place = np.arange(padded.shape[1])
         mask[:many] = place < widths[:, None]

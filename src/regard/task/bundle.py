@@ -1,7 +1,8 @@
 """Bundle: a trained model as a folder, or the same as one zip: regard.json, weights.safetensors, vocabularies as JSON.
 
 No pickle. Weights are float32, or int8 with a scale for each row of a matrix: $W_{ij} \\approx s_i q_{ij}$. The card,
-regard.json, knows the digest of every other part. It does not know what the model is used for.
+regard.json, knows the digest of every other part. Graphs may stand beside them, by which a model runs without torch:
+nothing here imports it before a model is asked for. It does not know what the model is used for.
 """
 
 from __future__ import annotations
@@ -18,29 +19,53 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal, final
-
-import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Final, final
 
 from regard import __version__, config
 from regard.config import Recipe
+from regard.engine.name import ENCODE, NOTE, STEP
 from regard.fault import Fault, nearest
-from regard.model import Model, build
-from regard.source.vocabulary import Vocabulary
+from regard.source.vocabulary.core import Vocabulary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.model import Model
+    from regard.task.packed import Kept
 
 FORMAT: Final = 1
 ABOUT, WEIGHTS = "regard.json", "weights.safetensors"
 BOTH, SOURCE, TARGET = "vocabulary.json", "source.json", "target.json"
 PARTS: Final = "parts"  # of the card: the digest of each part
-SCALE: Final = ".scale"  # the name of a matrix's scales, after its own
+GRAPHS: Final = (ENCODE, STEP, NOTE)
 LARGEST: Final = 4 << 30  # bytes of one part: a zip must not unpack without bound
 DEFAULT: Final = "en-mr"
 
-Kept = Literal["float32", "int8"]
+
+@final
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A bundle before its weights are read; `part` gives a part by its name, whole and as it was written."""
+
+    recipe: Recipe
+    source: Vocabulary
+    target: Vocabulary
+    about: Mapping[str, Any]
+    where: str
+    part: Callable[[str], bytes] = field(repr=False)
+
+    @property
+    def graphs(self) -> bool:
+        """Whether it has graphs too."""
+        return all(name in self.about[PARTS] for name in GRAPHS)
+
+    def loaded(self) -> Bundle:
+        """With its model. What does not fit its recipe is a Fault."""
+        from regard.task import packed
+
+        model = packed.built(self.recipe, self.source, self.target, f"{self.where}/{ABOUT}")
+        packed.fill(model, self.part(WEIGHTS), f"{self.where}/{WEIGHTS}")
+        return Bundle(self.recipe, model.eval(), self.source, self.target, self.about, self.where)
 
 
 @final
@@ -57,9 +82,13 @@ class Bundle:
     about: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
 
-    def save(self, folder: Path, kept: Kept = "float32") -> None:
+    def save(self, folder: Path, kept: Kept = "float32", *, graphs: bool = False) -> None:
         """Each file is there whole or not at all; regard.json comes last, and without it there is no bundle."""
-        parts = self._vocabularies() | {WEIGHTS: save_tensors(_packed(self.model, kept))}
+        from regard.task import packed
+
+        parts = self._vocabularies() | {WEIGHTS: packed.packed(self.model, kept)}
+        if graphs:
+            parts |= packed.graphs(self.model)
         head: dict[str, Any] = {"format": FORMAT, "regard": __version__, "recipe": config.dump(self.recipe)}
         head[PARTS] = {name: _digest(content) for name, content in parts.items()}
         # once more at the end: what a bundle was read with says nothing of how it is written
@@ -119,7 +148,12 @@ def card(name: str | Path) -> dict[str, Any]:
 
 
 def load(name: str | Path = DEFAULT) -> Bundle:
-    """A bundle by path or by the name of a shipped one. What does not fit its recipe is a Fault."""
+    """A bundle by path or by the name of a shipped one, with its model."""
+    return opened(name).loaded()
+
+
+def opened(name: str | Path = DEFAULT) -> Opened:
+    """The same before its weights are read."""
     path = find(name)
     read = _reader(path)
     about = _about(read(ABOUT), f"{path}/{ABOUT}")
@@ -135,77 +169,18 @@ def load(name: str | Path = DEFAULT) -> Bundle:
         source = target = _vocabulary(part(BOTH), f"{path}/{BOTH}")
     else:
         source, target = (_vocabulary(part(name), f"{path}/{name}") for name in (SOURCE, TARGET))
-    model = _built(recipe, source, target, f"{path}/{ABOUT}")
-    _fill(model, _tensors(part(WEIGHTS), f"{path}/{WEIGHTS}"), f"{path}/{WEIGHTS}")
-    return Bundle(recipe, model.eval(), source, target, about, str(path))
-
-
-def _built(recipe: Recipe, source: Vocabulary, target: Vocabulary, where: str) -> Model:
-    """A card may have been written by hand, or by nobody."""
-    try:
-        config.check(recipe)
-        return build(recipe.model, len(source), len(target), recipe.train)
-    except Fault as fault:
-        raise Fault(f"{where}: {fault}") from None
-    except (RuntimeError, MemoryError, ValueError, OverflowError, TypeError) as error:
-        raise Fault(f"{where}: no model can be made of its recipe ({_first_line(error)})") from None
-
-
-def _tensors(content: bytes, where: str) -> dict[str, Tensor]:
-    try:
-        return load_tensors(content)
-    except (SafetensorError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
-        raise Fault(f"{where}: is damaged ({_first_line(error)})") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    return Opened(recipe, source, target, about, str(path), part)
 
 
 def weights(model: Model) -> dict[str, Tensor]:
     """Everything that is learned, each tensor once, however many names share it."""
-    return {name: tensor.detach() for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
+    from regard.task import packed
+
+    return packed.weights(model)
 
 
-def _packed(model: Model, kept: Kept) -> dict[str, Tensor]:
-    packed: dict[str, Tensor] = {}
-    for name, tensor in weights(model).items():
-        plain = tensor.cpu().float().contiguous()
-        if kept == "int8" and plain.dim() == 2:
-            scale = plain.abs().amax(-1, keepdim=True).clamp(min=1e-12) / 127
-            packed[name] = (plain / scale).round().to(torch.int8)
-            packed[name + SCALE] = scale.squeeze(-1)
-        else:
-            packed[name] = plain.clone()
-    return packed
-
-
-def _fill(model: Model, tensors: Mapping[str, Tensor], where: str) -> None:
-    wanted = weights(model)
-    unknown = [name for name in tensors if name not in wanted and name.removesuffix(SCALE) not in wanted]
-    if unknown:
-        raise Fault(f"{where}: holds {unknown[0]!r}, which a model of this recipe does not have")
-    for name, there in wanted.items():
-        if name not in tensors:
-            raise Fault(f"{where}: {name!r} is missing")
-        plain = _plain(name, tensors[name], tensors.get(name + SCALE), where)
-        if plain.shape != there.shape:
-            shapes = f"{tuple(plain.shape)}, and by the recipe {tuple(there.shape)}"
-            raise Fault(f"{where}: {name!r} has the shape {shapes}")
-        if not plain.isfinite().all():
-            raise Fault(f"{where}: {name!r} holds numbers that are not finite")
-        there.copy_(plain)
-
-
-def _plain(name: str, found: Tensor, scale: Tensor | None, where: str) -> Tensor:
-    """The weights themselves, of whatever was kept."""
-    if found.dtype == torch.int8:
-        if scale is None or not scale.is_floating_point() or found.dim() != 2 or scale.shape != found.shape[:1]:
-            raise Fault(f"{where}: {name!r} and its scales do not fit together")
-        return found.float() * scale.float().unsqueeze(-1)
-    if scale is not None or not found.is_floating_point():
-        raise Fault(f"{where}: {name!r} is kept in a way that this version of regard does not know")
-    return found.float()
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _about(content: bytes, where: str) -> dict[str, Any]:
@@ -268,7 +243,7 @@ def zipped(folder: Path, path: Path) -> None:
     """The bundle of that folder as one file."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in (ABOUT, WEIGHTS, BOTH, SOURCE, TARGET):
+        for name in (ABOUT, WEIGHTS, BOTH, SOURCE, TARGET, *GRAPHS):
             if (folder / name).is_file():
                 archive.write(folder / name, name)
     try:
@@ -300,13 +275,14 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-def export(made: Bundle, out: Path, kept: Kept) -> None:
+def export(made: Bundle | Opened, out: Path, kept: Kept, *, graphs: bool = False) -> None:
     """Into a folder, or into one file whose name ends in `.zip`."""
+    made = made.loaded() if isinstance(made, Opened) else made
     if out.suffix.lower() != ".zip":
         if (out / ABOUT).exists() or (out / "checkpoints").exists():
             raise Fault(f"{out}: there is a bundle in it already, or a run; give another folder")
-        made.save(out, kept)
+        made.save(out, kept, graphs=graphs)
         return
     with tempfile.TemporaryDirectory() as folder:
-        made.save(Path(folder), kept)
+        made.save(Path(folder), kept, graphs=graphs)
         zipped(Path(folder), out)

@@ -6,20 +6,17 @@ It knows models and traces; it does not know how the outputs came about.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-import torch
-from torch import Tensor
-
-from regard.attention import Call, record
-from regard.model import Model
-from regard.source.batch import BOS, EOS, UNK, Pairs
 from regard.source.clean import Cleaned
-from regard.source.vocabulary import Tokens, Vocabulary
+from regard.source.pad import UNK
+from regard.source.vocabulary.core import Tokens, Vocabulary
 from regard.trace import fold
-from regard.trace.choice import clearest
 from regard.trace.core import Axis, Reading, Trace
+
+if TYPE_CHECKING:
+    from regard.model import Model
 
 END: Final = "</s>"
 ROWS: Final = 32  # replayed at once, at most
@@ -29,28 +26,22 @@ LARGEST: Final = 1 << 21  # cells of one row: fourteen hundred pieces a side
 Ids = Sequence[int]
 
 
-@torch.no_grad()
 def read(model: Model, rows: Sequence[tuple[Ids, Ids]]) -> list[tuple[Reading, ...]]:
     """The readings of each (source, target), in their order. Ids come without specials."""
-    device = next(model.parameters()).device
-    found: list[tuple[Reading, ...]] = [()] * len(rows)
-    order = sorted(range(len(rows)), key=lambda at: (len(rows[at][0]), len(rows[at][1])))
-    for some in _batches(order, [max(len(source), len(target)) + 1 for source, target in rows]):
-        sources = [[*rows[at][0], EOS] for at in some]
-        targets = [[BOS, *rows[at][1], EOS] for at in some]
-        pairs = Pairs.of(sources, targets).to(device)
-        with record(model) as calls:
-            model.decoder(pairs.target.ids[:, :-1], model.encode(pairs.source))
-        joined = list(_joined(calls))
-        for row, at in enumerate(some):
-            sizes = len(sources[row]), len(targets[row]) - 1
-            found[at] = tuple(_reading(call, row, *sizes) for call in joined)
-    return found
+    from regard.task import eager
+
+    return eager.read(model, rows)
 
 
 def large(source: Ids, target: Ids) -> bool:
     """Too large to be replayed: every attention writes down every piece of one side against every one of the other."""
     return max(len(source), len(target)) ** 2 > LARGEST
+
+
+def batches(rows: Sequence[tuple[Ids, Ids]]) -> Iterator[list[int]]:
+    """Which rows are replayed together: those of about the same lengths."""
+    order = sorted(range(len(rows)), key=lambda at: (len(rows[at][0]), len(rows[at][1])))
+    return _batches(order, [max(len(source), len(target)) + 1 for source, target in rows])
 
 
 def _batches(order: Sequence[int], longest: Sequence[int]) -> Iterator[list[int]]:
@@ -67,21 +58,14 @@ def _batches(order: Sequence[int], longest: Sequence[int]) -> Iterator[list[int]
         yield some
 
 
-def _joined(calls: Sequence[Call]) -> Iterator[Call]:
-    """The calls of each reader as one, its steps side by side."""
-    by_reader: dict[tuple[str, str], list[Tensor]] = {}
-    for call in calls:
-        by_reader.setdefault((call.reader, call.memory), []).append(call.weights)
-    for (reader, memory), parts in by_reader.items():
-        yield Call(reader, memory, torch.cat(parts, 2))
-
-
-def _reading(call: Call, row: int, source: int, target: int) -> Reading:
-    """One row's weights without its padding. To a trace, what reads itself reads its own side."""
-    asks = "source" if call.reader.startswith("encoder") else "target"
-    memory = asks if call.memory == "itself" else call.memory
+def named(reader: str, memory: str, cut: Callable[[int, int], Any], source: int, target: int) -> Reading:
+    """The reading of one row, of which `cut` gives so many queries and slots. To a trace, what reads itself reads its
+    own side.
+    """
+    asks = "source" if reader.startswith("encoder") else "target"
+    memory = asks if memory == "itself" else memory
     asked, slots = (source if side == "source" else target for side in (asks, memory))
-    return Reading(_named(call.reader), memory, call.weights[row, :, :asked, :slots].float().cpu().clone(), asks)
+    return Reading(_named(reader), memory, cut(asked, slots), asks)
 
 
 def _named(reader: str) -> str:
@@ -106,6 +90,8 @@ def head(trace: Trace, stored: Mapping[str, Any] | None) -> tuple[str | None, in
     names = {each.reader: len(each.weights) for each in trace.of()}
     if stored is not None and stored.get("head") in range(names.get(stored.get("reader", ""), 0)):
         return str(stored["reader"]), int(stored["head"])
+    from regard.trace.choice import clearest
+
     return clearest(trace, "source") if names else (None, None)
 
 

@@ -1,38 +1,45 @@
 """Translator: sentences → translations, each with what it looked at. It holds a bundle and knows how to use it.
 
-A sentence's translation does not depend on its neighbours: batches are formed by length and change nothing.
+A sentence's translation does not depend on its neighbours: batches are formed by length and change nothing. Who does
+the arithmetic is the engine's to know.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Final, final, overload
-
-import torch
+from typing import TYPE_CHECKING, Final, TypeVar, final, overload
 
 from regard.fault import Fault
-from regard.model import Steps
 from regard.search.beam import beam
 from regard.search.core import Hypothesis
 from regard.search.rule import Never, NoLoop, NoRepeat, Rule
 from regard.search.sample import sample
-from regard.source.batch import BOS, EOS, PAD, UNK, Padded, Pairs
 from regard.source.clean import Cleaned, Cleaner
-from regard.source.vocabulary import Tokens
-from regard.task.bundle import Bundle
-from regard.task.reading import head, labelled, large, read, replacements
+from regard.source.pad import BOS, PAD, UNK
+from regard.source.vocabulary.core import Tokens
+from regard.task import engine as engines
+from regard.task.bundle import Bundle, Opened
+from regard.task.engine import Engine, Name
+from regard.task.reading import head, labelled, large, replacements
 from regard.task.translation import Translation, Wish
 from regard.trace import fold
 from regard.trace.alignment import Link, links
-from regard.trace.choice import chosen
 from regard.trace.core import Axis, Trace
-from regard.trace.terminal import Heatmap
 
+if TYPE_CHECKING:
+    import torch
+
+    from regard.model import Model
+    from regard.trace.terminal import Heatmap
+
+T = TypeVar("T")
+R = TypeVar("R")
 CHARACTERS: Final = 20_000  # of a line that are read
 CELLS: Final = 16_000  # hypotheses × source pieces that are decoded at once
 WORD: Final = 1000  # characters; what is longer, without a space, is no word of any language
@@ -42,13 +49,25 @@ _RUN: Final = re.compile(rf"(\S{{{WORD + 1},}})")
 
 @final
 class Translator:
-    """A bundle in use. It runs on the GPU where there is one."""
+    """A bundle in use. One that was loaded with its model runs in torch, on the GPU where there is one."""
 
-    def __init__(self, made: Bundle, device: torch.device | str | None = None) -> None:
+    def __init__(self, made: Bundle | Opened, device: torch.device | str | None = None, engine: Name = "auto") -> None:
         self.bundle: Final = made
-        self.device: Final = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self.model: Final = made.model.to(self.device).eval()
         self.cleaner: Final = Cleaner(made.recipe.data.clean)
+        self.engine: Final[Engine] = _engine(made, device, engine)
+
+    @property
+    def model(self) -> Model:
+        """The model, where torch runs it."""
+        from regard.task.eager import Eager
+
+        if not isinstance(self.engine, Eager):
+            raise Fault(f"{self.bundle.where}: runs in graphs here and has no model; load it with engine='torch'")
+        return self.engine.model
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
 
     @property
     def wish(self) -> Wish:
@@ -70,7 +89,7 @@ class Translator:
     def traces(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[Trace]:
         """What was looked at while these ids were written from these texts."""
         cut = [self._cut(text) for text, _ in pairs]
-        found = read(self.model, [(tokens.ids, ids) for (_, tokens), (_, ids) in zip(cut, pairs, strict=True)])
+        found = self.engine.read([(tokens.ids, ids) for (_, tokens), (_, ids) in zip(cut, pairs, strict=True)])
         target = self.bundle.target
         return [
             labelled(text, cleaned, tokens, target, ids, readings)
@@ -92,13 +111,10 @@ class Translator:
 
     def given(self, text: str, target: str) -> Translation:
         """A translation that somebody gives, with what the model thinks of it."""
-        ids = self.forced(target)
-        if large(self._cut(text)[1].ids, ids):
+        source, ids = self.pieces(text), self.forced(target)
+        if large(source, ids):
             raise Fault("these texts are too long to be looked at together; give a sentence and its translation")
-        pairs = Pairs.of([[*self._cut(text)[1].ids, EOS]], [[BOS, *ids, EOS]]).to(self.device)
-        with torch.inference_mode():
-            scores = self.model.scores(pairs)[0]
-        log_prob = float(scores.gather(-1, pairs.target.ids[0, 1:, None]).sum())
+        log_prob = sum(self.engine.scores(source, ids))
         score = log_prob / (len(ids) + 1) ** self.wish.search.length
         return Translation(text, self.bundle.target.decode(ids), score, log_prob, ids=ids, translator=self)
 
@@ -116,6 +132,8 @@ class Translator:
 
     def heatmap(self, trace: Trace, reader: str | None = None, head: int | None = None) -> Heatmap:
         """One matrix over words, ready to be drawn; that of the links where none is asked for."""
+        from regard.trace.choice import chosen
+
         folded = fold.words(trace)
         if reader is None and head is None:
             reader, head = self.choice(folded)
@@ -175,24 +193,27 @@ class Translator:
         yield rest
 
     def _decoded(self, texts: Sequence[str], wish: Wish) -> list[Translation]:
-        rows = [self._cut(text)[1].ids for text in texts]
+        rows = [self.pieces(text) for text in texts]
         found: list[Translation | None] = [None] * len(texts)
         width = wish.best if wish.draw else max(wish.search.beam, wish.best)
-        for some in batches([len(row) + 1 for row in rows], CELLS // width):
-            source = Padded.of([[*rows[at], EOS] for at in some]).to(self.device)
-            for at, best in zip(some, self._search(source, [texts[at] for at in some], wish), strict=True):
+        parts = list(batches([len(row) + 1 for row in rows], min(CELLS, self.engine.cells) // width))
+
+        def searched(some: list[int]) -> list[list[Hypothesis]]:
+            return self._search([rows[at] for at in some], [texts[at] for at in some], wish)
+
+        for some, outputs in zip(parts, _mapped(searched, parts, self.engine.threads), strict=True):
+            for at, best in zip(some, outputs, strict=True):
                 first, *others = (self._spelt(texts[at], one, wish) for one in best)
                 found[at] = replace(first, alternatives=tuple(others))
         return [each for each in found if each is not None]
 
-    @torch.inference_mode()
-    def _search(self, source: Padded, texts: Sequence[str], wish: Wish) -> list[list[Hypothesis]]:
-        steps = Steps([self.model], coverage=wish.search.coverage)
+    def _search(self, rows: Sequence[Sequence[int]], texts: Sequence[str], wish: Wish) -> list[list[Hypothesis]]:
         prefix = self.forced(wish.prefix)
-        limits = (wish.room * source.mask.sum(-1)).long() + 20 + len(prefix)  # of each sentence alone
+        # of each sentence alone, its end counted
+        most = [int(wish.room * (len(row) + 1)) + 20 + len(prefix) for row in rows]
+        steps, state, limits = self.engine.begin(rows, most, wish.search.coverage)
         prefixes = [prefix] * len(texts) if prefix else None
         length, rules = wish.search.length, self.rules(wish)
-        state = steps.start(source)
         if wish.draw is not None:
             return sample(
                 steps, state, limits, list(map(_number, texts)), wish.best, wish.draw, length, rules, prefixes
@@ -219,6 +240,23 @@ class Translator:
                 words = replacements(trace, found.ids, self.choice(trace))
                 text, _ = self.bundle.target.spell(found.ids, words)
         return Translation(source, text, found.score, found.log_prob, found.finished, found.ids, translator=self)
+
+
+def _engine(made: Bundle | Opened, device: torch.device | str | None, asked: Name) -> Engine:
+    if isinstance(made, Opened):
+        return engines.chosen(made, asked)
+    from regard.task.eager import Eager
+
+    return Eager(made.model, device)
+
+
+def _mapped(function: Callable[[T], R], parts: Sequence[T], threads: int) -> Iterator[R]:
+    """In threads where that helps; in order."""
+    if threads == 1 or len(parts) < 2:
+        yield from map(function, parts)
+        return
+    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
+        yield from pool.map(function, parts)
 
 
 def batches(lengths: Sequence[int], cells: int) -> Iterator[list[int]]:

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
+from regard.array import host, single
+from regard.shape import Float
 from regard.trace.core import Axis
 
 Pairs = frozenset[tuple[int, int]]  # (source, target), counted from 0
@@ -32,7 +33,7 @@ class Link:
 
 
 def links(
-    weights: Float[Tensor, "query slot"],
+    weights: Float[Any, "query slot"],
     source: Axis,
     target: Axis,
     *,
@@ -48,7 +49,7 @@ def links(
     other source word that was read at least that share as much as the best one is linked too. Target labels that
     stand for no character have no links.
     """
-    words, rows = _words(source), weights.detach().float()
+    words, rows = _words(source), single(weights)
     found: list[Link] = []
     for query in _words(target):
         row = rows[query]
@@ -162,37 +163,38 @@ def aer(found: Pairs, sure: Pairs, possible: Pairs = frozenset()) -> Agreement:
     return Agreement(len(found), len(sure), len(found & sure), len(found & (sure | possible)))
 
 
-def sharpness(weights: Float[Tensor, "*head query slot"]) -> float:
+def sharpness(weights: Float[Any, "*head query slot"]) -> float:
     """The mean entropy of the rows in nats, rows that read nothing left out: 0 is one slot a row, log(slots) flat.
 
     A row that sums to less than one (a Gaussian window) is taken as shares of what it did read.
     """
     rows = _shares(weights)
-    return _entropy(rows).mean().item() if len(rows) else 0.0
+    return float(_entropy(rows).mean()) if len(rows) else 0.0
 
 
-def clarity(weights: Float[Tensor, "*head query slot"]) -> float:
+def clarity(weights: Float[Any, "*head query slot"]) -> float:
     """How many nats a row tells about which row it is: the entropy of the mean row less the mean entropy of the rows.
 
     Nothing for flat rows, nothing for a head that always reads `</s>`, however sharp; most for one that reads a
     different slot for each row.
     """
     rows = _shares(weights)
-    return max((_entropy(rows.mean(0, keepdim=True)).mean() - _entropy(rows).mean()).item(), 0.0) if len(rows) else 0.0
+    return max(float(_entropy(rows.mean(0, keepdims=True)).mean() - _entropy(rows).mean()), 0.0) if len(rows) else 0.0
 
 
-def _shares(weights: Float[Tensor, "*head query slot"]) -> Float[Tensor, "row slot"]:
-    rows = weights.detach().double().flatten(0, -2)
-    sums = rows.sum(-1, keepdim=True)
-    return (rows / sums.clamp(min=1e-12))[sums[:, 0] > 0]
+def _shares(weights: Float[Any, "*head query slot"]) -> Float[np.ndarray, "row slot"]:
+    rows = host(weights).astype(np.float64).reshape(-1, weights.shape[-1])
+    sums = rows.sum(-1)
+    read: NDArray[np.float64] = rows[sums > 0] / sums[sums > 0][:, None]
+    return read
 
 
-def _entropy(shares: Float[Tensor, "row slot"]) -> Float[Tensor, "row"]:
-    entropy: Tensor = torch.special.entr(shares).sum(-1)
+def _entropy(shares: Float[np.ndarray, "row slot"]) -> Float[np.ndarray, " row"]:
+    entropy: NDArray[np.float64] = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(-1)
     return entropy
 
 
-def _says(row: Float[Tensor, "slot"]) -> float:
+def _says(row: Float[Any, "slot"]) -> float:
     """1 for a row that reads one slot, 0 for a flat one."""
     return 1 - sharpness(row[None]) / math.log(len(row)) if len(row) > 1 else 1.0
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from regard.array import single
 from regard.fault import Fault
 from regard.trace.alignment import clarity
 from regard.trace.core import Axis, Trace
@@ -40,7 +41,7 @@ def panels(trace: Trace, reader: str | None = None, memory: str | None = None) -
         if reader in {None, reading.reader}:
             for head, weights in enumerate(reading.weights):
                 title = named(reading.reader, head if len(reading.weights) > 1 else None)
-                yield Heatmap(weights.float(), across(trace, memory), trace.target, title)
+                yield Heatmap(single(weights), across(trace, memory), trace.target, title)
 
 
 def clearest(trace: Trace, memory: str | None = None, head: int | None = None) -> tuple[str, int]:

@@ -11,13 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-import torch
-from jaxtyping import Float
+import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
+from regard.array import host, joined, single
 from regard.fault import Fault, nearest
+from regard.shape import Float
 
 VERSION: Final = 1
 
@@ -50,7 +49,7 @@ class Reading:
 
     reader: str
     memory: str
-    weights: Float[Tensor, "head query slot"]
+    weights: Float[Any, "head query slot"]
     asks: str = "target"
 
 
@@ -81,7 +80,7 @@ class Trace:
 
     def heat(
         self, reader: str | None = None, head: int | None = None, memory: str = "source"
-    ) -> Float[Tensor, "query slot"]:
+    ) -> Float[Any, "query slot"]:
         """One matrix: a chosen head of a chosen reader, or the mean over all that were not chosen between."""
         there = self.of(memory)
         chosen = [each for each in there if reader in {None, each.reader}]
@@ -97,21 +96,25 @@ class Trace:
             if not 0 <= head < fewest:
                 raise Fault(f"no head {head}: heads count from 0 to {fewest - 1} here")
             heads = [each[head : head + 1] for each in heads]
-        return torch.cat([each.float() for each in heads]).mean(0)
+        return joined([single(each) for each in heads]).mean(0)
 
     def save(self, path: str | Path) -> None:
         """Write one file: safetensors with the labels as JSON in its header or, for a name in `.json`, JSON alone."""
+        from safetensors.numpy import save_file
+
         path = Path(path)
         about = self._labels()
         if path.suffix.lower() == ".json":
             path.write_text(json.dumps(self.record(), ensure_ascii=False) + "\n", encoding="utf-8")
             return
-        weights = {str(at): each.weights.detach().contiguous() for at, each in enumerate(self.readings)}
+        weights = {str(at): np.ascontiguousarray(host(each.weights)) for at, each in enumerate(self.readings)}
         save_file(weights, path, metadata={"trace": json.dumps(about, ensure_ascii=False)})
 
     @staticmethod
     def load(path: str | Path) -> Trace:
         """Read what `save` wrote."""
+        import torch
+
         path = Path(path)
         try:
             if path.suffix.lower() == ".json":
@@ -131,7 +134,7 @@ class Trace:
         """The whole trace as plain values, ready for JSON; each reading carries its weights as nested lists."""
         about = self._labels()
         for each, reading in zip(about["readings"], self.readings, strict=True):
-            each["weights"] = reading.weights.detach().float().tolist()
+            each["weights"] = single(reading.weights).tolist()
         return about
 
     def _labels(self) -> dict[str, Any]:
@@ -139,7 +142,7 @@ class Trace:
         return {"version": VERSION, "source": asdict(self.source), "target": asdict(self.target), "readings": readings}
 
 
-def _made(about: dict[str, Any], weights: list[Tensor]) -> Trace:
+def _made(about: dict[str, Any], weights: list[Any]) -> Trace:
     if about["version"] != VERSION:
         raise ValueError(f"its version is {about['version']}, this program reads {VERSION}")
     readings = tuple(

@@ -11,11 +11,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, final
+from typing import Any, Final, final
 
-from jaxtyping import Float
-from torch import Tensor
-
+from regard.array import zeros
+from regard.shape import Float
 from regard.trace.core import Axis, Trace
 
 # Scripts written without spaces, by the first word of their letters' Unicode names: there, a piece is left as it is.
@@ -45,21 +44,19 @@ class Plan:
     members: tuple[tuple[int, ...], ...]
     pieces: int
 
-    def matrix(self, like: Float[Tensor, "..."]) -> Float[Tensor, "word piece"]:
+    def matrix(self, like: Float[Any, "..."]) -> Float[Any, "word piece"]:
         """1 where a word holds a piece."""
-        held = like.new_zeros(len(self.members), self.pieces)
+        held = zeros((len(self.members), self.pieces), like)
         for word, members in enumerate(self.members):
             held[word, list(members)] = 1
         return held
 
 
-def fold(
-    weights: Float[Tensor, "*head query slot"], target: Plan, source: Plan
-) -> Float[Tensor, "*head word source_word"]:
+def fold(weights: Float[Any, "*head query slot"], target: Plan, source: Plan) -> Float[Any, "*head word source_word"]:
     """Means over the rows of each target word, sums over the slots of each source word."""
     rows = target.matrix(weights)
     # A word that no piece stands for has an empty row, not a division by nothing.
-    rows = rows / rows.sum(-1, keepdim=True).clamp(min=1)
+    rows = rows / rows.sum(-1)[:, None].clip(1)
     return rows @ weights @ source.matrix(weights).T
 
 

@@ -13,12 +13,12 @@ import unicodedata
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
+import numpy as np
 
+from regard.array import host, single
+from regard.shape import Float
 from regard.trace.choice import chosen, main_memory
 from regard.trace.core import Axis, Trace
 from regard.trace.label import clean
@@ -56,7 +56,8 @@ def page(trace: Trace, reader: str | None = None, head: int | None = None, title
     """The whole document; the same trace gives the same text."""
     first = chosen(trace, reader, head)
     choices = _choices(trace)
-    opened = next((at for at, each in enumerate(choices) if torch.equal(each.weights, first.weights)), len(choices))
+    shown = host(first.weights)
+    opened = next((at for at, each in enumerate(choices) if np.array_equal(host(each.weights), shown)), len(choices))
     choices += [first] if opened == len(choices) else []
     weights = json.dumps([_whole(each.weights) for each in choices], separators=(",", ":"))
     font = embedded("".join(clean(each) for axis in (first.source, first.target) for each in (axis.text, *axis.labels)))
@@ -99,7 +100,7 @@ def _select(choices: list[Heatmap], opened: int) -> str:
 
 def _table(heat: Heatmap, hover: bool = False) -> str:
     """Target words down, source words across. Each cell holds its number; the faint ones hide it from the eye."""
-    most = heat.weights.max().item() if heat.weights.numel() else 0.0
+    most = heat.weights.max().item() if 0 not in heat.weights.shape else 0.0
     slots = "".join(
         f'<th scope=col lang title="{_text(label)}"><span dir=auto>{_text(label)}</span></th>'
         for label in heat.source.labels
@@ -113,7 +114,7 @@ def _table(heat: Heatmap, hover: bool = False) -> str:
 
 
 def _rows(heat: Heatmap, most: float, hover: bool) -> Iterator[str]:
-    for label, weights in zip(heat.target.labels, heat.weights.detach().float().tolist(), strict=True):
+    for label, weights in zip(heat.target.labels, single(heat.weights).tolist(), strict=True):
         cells = []
         for slot, weight in zip(heat.source.labels, weights, strict=True):
             shown = round(100 * weight)
@@ -123,8 +124,8 @@ def _rows(heat: Heatmap, most: float, hover: bool) -> Iterator[str]:
         yield f'<th scope=row lang dir=auto title="{_text(label)}">{_text(label)}</th>{"".join(cells)}'
 
 
-def _scale(weights: Float[Tensor, "query slot"]) -> str:
-    most = weights.max().item() if weights.numel() else 0.0
+def _scale(weights: Float[Any, "query slot"]) -> str:
+    most = weights.max().item() if 0 not in weights.shape else 0.0
     steps = "".join(f"<b class=w{level}></b>" for level in range(STEPS + 1))
     return f'<div class="scale">0%<i aria-hidden=true>{steps}</i><span class=most>{most:.0%}</span></div>'
 
@@ -146,9 +147,9 @@ def _direction(axis: Axis) -> str:
     return "rtl" if next((each for each in letters if each in {"L", "R", "AL"}), "L") != "L" else "ltr"
 
 
-def _whole(weights: Float[Tensor, "query slot"]) -> list[list[int]]:
+def _whole(weights: Float[Any, "query slot"]) -> list[list[int]]:
     """Hundredths of a percent: a page of many heads stays small."""
-    return [[round(SCALE * weight) for weight in row] for row in weights.detach().float().tolist()]
+    return [[round(SCALE * weight) for weight in row] for row in single(weights).tolist()]
 
 
 def _text(text: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from regard.array import host, single
 from regard.trace.choice import chosen, panels
 from regard.trace.colour import ramp
 from regard.trace.core import Trace
@@ -88,7 +89,7 @@ def draw(maps: Sequence[Heatmap], title: str = "") -> Figure:
     head = 0.4 if title else 0.1
     width, height = max(per_row * wide + 0.8, min(_wide(title, TITLE) + 0.3, 8.0)), rows * high + head
     figure = Figure(figsize=(width, height), facecolor="white")
-    most = max((heat.weights.max().item() for heat in maps if heat.weights.numel()), default=0.0) or 1.0
+    most = max((heat.weights.max().item() for heat in maps if 0 not in heat.weights.shape), default=0.0) or 1.0
     for at, heat in enumerate(maps):
         row, column = divmod(at, per_row)
         x, y = column * wide + left, height - head - row * high - top
@@ -128,7 +129,7 @@ def _map(axes: Axes, heat: Heatmap, most: float, cell: float) -> None:
 
     axes.set_xlim(0, max(len(heat.source), 1))
     axes.set_ylim(max(len(heat.target), 1), 0)
-    weights = heat.weights.detach().float().cpu().numpy()
+    weights = host(single(heat.weights))
     if weights.size:
         axes.pcolormesh(weights, cmap=ListedColormap(ramp(256)), vmin=0, vmax=most, edgecolors="#e3e7ee", linewidth=0.5)
     axes.tick_params(length=0)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, final
+from typing import Any, Final, final
 
-from jaxtyping import Float
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
-from torch import Tensor
 
+from regard.shape import Float
 from regard.trace.core import Axis
 from regard.trace.label import LEFT_TO_RIGHT, clean, clipped, columns, turned
 
@@ -32,7 +31,7 @@ LABEL: Final = 24  # columns that a target word may ask for before cells shrink 
 class Heatmap:
     """Target words down, source words across. Print it with rich, or ask for its `text`."""
 
-    weights: Float[Tensor, "query slot"]
+    weights: Float[Any, "query slot"]
     source: Axis
     target: Axis
     title: str = ""
@@ -48,7 +47,7 @@ class Heatmap:
 
     def text(self, width: int = 80, colour: bool = False) -> Text:
         """The heat map in at most `width` columns; without colour, in shades."""
-        top = max(self.weights.max().item(), 1e-9) if self.weights.numel() else 1.0
+        top = max(self.weights.max().item(), 1e-9) if 0 not in self.weights.shape else 1.0
         room = min(max((columns(each) for each in self.target.labels), default=0), LABEL, width // 3)
         cell = max(NARROWEST, min(WIDEST, (width - room - 1) // max(len(self.source), 1)))
         across = max(1, (width - room - 1) // cell)

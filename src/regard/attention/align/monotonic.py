@@ -46,9 +46,14 @@ def _reached(
     passed: Float[Tensor, "*batch slot"], before: Float[Tensor, "*batch slot"]
 ) -> Float[Tensor, "*batch slot"]:
     r"""$r_i = (1-p_{i-1})\,r_{i-1} + a_{t-1,i}$ for all slots: $\log_2 S$ rounds, each looking twice as far back."""
-    reached, factor, back = before, pad(passed[..., :-1], (1, 0)), 1
+    reached, factor, back = before, _moved(passed, 1), 1
     while back < before.shape[-1]:
-        reached = reached + factor * pad(reached[..., :-back], (back, 0))
-        factor = factor * pad(factor[..., :-back], (back, 0))
+        reached = reached + factor * _moved(reached, back)
+        factor = factor * _moved(factor, back)
         back *= 2
     return reached
+
+
+def _moved(x: Float[Tensor, "*batch slot"], back: int) -> Float[Tensor, "*batch slot"]:
+    """What stands so many slots before each, 0 where nothing does; a round more than needed does no harm."""
+    return pad(x, (back, 0))[..., : x.shape[-1]]

@@ -23,6 +23,5 @@ class Location(Score):
 
     @override
     def forward(self, query: Tensor, keys: Tensor, past: Past) -> Tensor:
-        energy: Tensor = self.place(query)
         slots = keys.shape[-2]
-        return pad(energy[..., :slots], (0, max(0, slots - energy.shape[-1])), value=float("-inf"))
+        return pad(self.place(query), (0, slots), value=float("-inf"))[..., :slots]

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, final
 from tokenizers import Tokenizer
 
 from regard.fault import Fault
-from regard.source.batch import UNK
+from regard.source.pad import UNK
 from regard.source.vocabulary.cut import SPACE, SPECIALS
 
 Kind = Literal["bpe", "unigram", "word", "char"]

@@ -11,7 +11,7 @@ from typing import Final
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from regard.source.batch import UNK
+from regard.source.pad import UNK
 
 SPACE: Final = "▁"
 NOTHING: Final = "\0"

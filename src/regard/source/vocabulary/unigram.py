@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models
 
-from regard.source.batch import UNK
+from regard.source.pad import UNK
 from regard.source.vocabulary import alphabet
 from regard.source.vocabulary.cut import PIECES, SPACE, SPECIALS, cutter, plain
 
