@@ -18,6 +18,7 @@ from regard import __version__
 from regard.cli.align import align
 from regard.cli.look import look
 from regard.cli.measure import compare, evaluate
+from regard.cli.serve import serve
 from regard.cli.shelf import export, models, recipes
 from regard.cli.train import train
 from regard.cli.translate import READER, translate
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Begin with: regard translate 'Rahul is a good boy.' · regard look 'Where do you live?'",
 )
-for verb in (train, translate, look, align, evaluate, compare, export, models, recipes):
+for verb in (train, translate, look, align, evaluate, compare, serve, export, models, recipes):
     app.command()(verb)
 
 

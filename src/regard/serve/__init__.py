@@ -1,0 +1,1 @@
+"""Serving: the LibreTranslate API and what goes beyond it, over bundles. It knows tasks and texts, not tensors."""
