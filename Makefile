@@ -80,6 +80,7 @@ $(R)/bundle.done: $(R)/most.tsv $(DATA)/dev.tsv
 	$(TRAIN) $(DATA)/dev.tsv $< --recipe en-mr --out $(R)/en-mr $(SET)
 	rm -rf $(R)/bundle
 	$(BIN)/regard export $(R)/bundle --model $(R)/en-mr --weights int8 --to onnx
+	$(PY) -m regard.serve.confidence $(R)/bundle $(DATA)/dev.tsv
 	@touch $@
 
 house: setup ## the tree with its sizes, who imports whom, what has grown too large

@@ -136,9 +136,12 @@ def main() -> None:
             systems = part(given, sentences)
             print(f"## {title.capitalize()}\n")
             table(systems, timed(systems, asked.repeat), len(data.sources))
-            for system in systems.values():
-                if not isinstance(system, Worker):
-                    print(f"- {system.about}.")
+            for name, system in systems.items():
+                about = "" if isinstance(system, Worker) else f" {system.about}."
+                wrote = (
+                    f" {system.pieces / len(data.sources):.1f} symbols a sentence at the end." if system.pieces else ""
+                )
+                print(f"- {name}:{about}{wrote}")
             single(systems["Regard, ONNX Runtime"], "Regard, ONNX Runtime")
             print()
         except Failed as error:

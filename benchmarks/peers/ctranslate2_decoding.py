@@ -36,7 +36,7 @@ def main() -> None:
     found: list[Any] = translator.translate_batch(tokens[:64], beam_size=5)
     for word in sys.stdin:
         if word.strip() == "outputs":
-            print(json.dumps([each.hypotheses[0] for each in found]), flush=True)
+            print(json.dumps({"outputs": [each.hypotheses[0] for each in found]}), flush=True)
             continue
         began = time.perf_counter()
         found = translator.translate_batch(tokens, beam_size=int(word), max_batch_size=32)

@@ -13,7 +13,7 @@ from regard import __version__, config
 from regard.fault import Fault
 from regard.train.ends import Diverged
 
-VERBS = ("train", "translate", "look", "align", "evaluate", "compare", "export", "models", "recipes")
+VERBS = ("train", "translate", "look", "align", "evaluate", "compare", "export", "serve", "models", "recipes")
 Learned = Callable[[str], Path]
 
 

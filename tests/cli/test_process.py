@@ -20,7 +20,7 @@ def test_help_imports_no_torch() -> None:
     script = """
 import sys
 from regard import cli
-verbs = ["train", "translate", "look", "align", "evaluate", "compare", "export", "models", "recipes"]
+verbs = ["train", "translate", "look", "align", "evaluate", "compare", "export", "serve", "models", "recipes"]
 for words in [["--help"], *([verb, "--help"] for verb in verbs), ["recipes"], ["recipes", "bahdanau"]]:
     cli.app(words, standalone_mode=False)
     heavy = {"torch", "numpy", "matplotlib", "pyarrow", "tokenizers", "sacrebleu"} & set(sys.modules)

@@ -44,4 +44,5 @@ def running(*words: str | Path) -> Iterator[Running]:
                 process.wait(20)
             process.kill()
             told = process.stderr.read()
-    assert "Traceback" not in told, told
+    # it logs nothing but its own faults
+    assert [line for line in told.splitlines() if line != "regard has ended"] == []

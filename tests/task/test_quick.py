@@ -38,6 +38,20 @@ def both(path: Path | str) -> Both:
     return Translator(opened, engine="torch"), Translator(opened, engine="onnx")
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """An untrained bundle with graphs, made when somebody first asks for it."""
+    folder = tmp_path_factory.mktemp("written")
+
+    def path(name: str, kept: str = "float32") -> Path:
+        out = folder / f"{name}-{kept}"
+        if not out.is_dir():
+            bundle.export(made(name), out, "int8" if kept == "int8" else "float32", graphs=True)
+        return out
+
+    return path
+
+
 def same(found: list[Translation], wanted: list[Translation], close: float = 1e-4) -> None:
     for one, other in zip(found, wanted, strict=True):
         assert (one.source, one.text, one.ids, one.finished) == (other.source, other.text, other.ids, other.finished)
@@ -52,9 +66,8 @@ def sentences(count: int) -> list[str]:
 
 @pytest.mark.parametrize("kept", ["float32", "int8"])
 @pytest.mark.parametrize("name", KINDS)
-def test_every_kind_of_model_says_the_same(name: str, kept: str, tmp_path: Path) -> None:
-    bundle.export(made(name), tmp_path / "made", "int8" if kept == "int8" else "float32", graphs=True)
-    eager, quick = both(tmp_path / "made")
+def test_every_kind_of_model_says_the_same(name: str, kept: str, written: Callable[[str, str], Path]) -> None:
+    eager, quick = both(written(name, kept))
     for wish in (
         Wish(Search(beam=1)),
         Wish(Search(beam=4, coverage=0.2, length=0.6), best=3),
@@ -65,9 +78,8 @@ def test_every_kind_of_model_says_the_same(name: str, kept: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_it_looked_at_is_the_same(name: str, tmp_path: Path) -> None:
-    bundle.export(made(name), tmp_path / "made", "float32", graphs=True)
-    eager, quick = both(tmp_path / "made")
+def test_what_it_looked_at_is_the_same(name: str, written: Callable[[str, str], Path]) -> None:
+    eager, quick = both(written(name, "float32"))
     assert eager.looks == quick.looks
     pairs = [(text, eager.forced(target)) for text, target in zip(TEXTS, MARATHI, strict=False)]
     for one, other in zip(quick.traces(pairs), eager.traces(pairs), strict=True):
@@ -80,9 +92,8 @@ def test_what_it_looked_at_is_the_same(name: str, tmp_path: Path) -> None:
         same([quick.given(text, target)], [eager.given(text, target)])
 
 
-def test_an_unknown_word_is_replaced_there_too(tmp_path: Path) -> None:
-    bundle.export(made("tutorial-gru"), tmp_path / "made", "float32", graphs=True)
-    eager, quick = both(tmp_path / "made")
+def test_an_unknown_word_is_replaced_there_too(written: Callable[[str, str], Path]) -> None:
+    eager, quick = both(written("tutorial-gru", "float32"))
     wish = Wish(Search(beam=2), prefix="xyzzy")
     found = quick.translate(TEXTS, wish)
     assert all(each.ids[0] == UNK for each in found)

@@ -53,7 +53,8 @@ async def _run(library: Library, names: Sequence[str], door: socket.socket, sett
         pairs = ", ".join(f"{source}→{target}" for source, target in library.places)
         tell(f"regard serves {pairs} at http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C ends it)")
 
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    for name in ("uvicorn.error", "asyncio", "python_multipart"):  # what clients do wrong is told to them alone
+        logging.getLogger(name).setLevel(logging.ERROR)
     config = uvicorn.Config(
         app(service, ready),
         http=_Guarded,
