@@ -1,12 +1,13 @@
 """How many sentences a second are translated, beside other systems at equal size.
 
-    python benchmarks/translate.py --data FOLDER [--minutes 2] [--repeat 5] [--only NAME ...]
+    python benchmarks/translate.py [--data FOLDER] [--minutes 2] [--repeat 5] [--only NAME ...]
 
-FOLDER has train.tsv and dev.tsv. Recurrent: a bidirectional GRU of 2×128, a GRU decoder of 256, embeddings of 256,
-additive attention, 4,000 and 5,000 subwords, each system trained by itself for some minutes. Transformer: 3 + 3 layers
-of 256, ours and the same weights in CTranslate2. All are timed in turns, on as many threads as there are cores. Ours
-goes from text to text; CTranslate2 from pieces to pieces. It also tells how long one sentence alone takes, how long a
-process lives that translates one sentence with the bundle that ships, and how much memory a thousand take.
+FOLDER has train.tsv and dev.tsv; without it, the bundle that ships alone is timed. Recurrent: a bidirectional GRU of
+2×128, a GRU decoder of 256, embeddings of 256, additive attention, 4,000 and 5,000 subwords, each system trained by
+itself for some minutes. Transformer: 3 + 3 layers of 256, ours and the same weights in CTranslate2. All are timed in
+turns, on as many threads as there are cores. Ours goes from text to text; CTranslate2 from pieces to pieces. It also
+tells how long one sentence alone takes, how long a process lives that translates one sentence with the bundle that
+ships, and how much memory a thousand take.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from quality import machine, today
 
 BEAMS = 1, 5
 CACHE = Path.home() / ".cache" / "regard-bench" / "translate"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 COLD = [sys.executable, "-m", "regard", "translate", "Rahul is a good boy."]
 
 Found = dict[tuple[str, int], list[float]]
@@ -114,15 +116,22 @@ def shipped(sentences: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="a folder with train.tsv and dev.tsv")
+    parser.add_argument("--data", type=Path, help="a folder with train.tsv and dev.tsv")
     parser.add_argument("--minutes", type=float, default=2.0, help="that each system is trained")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=[], help="parts: recurrent transformer shipped")
-    asked = parser.parse_args()
-    data = Data.read(asked.data)
-    given = Given(data, asked.minutes, CACHE)
+    asked, _ = parser.parse_known_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     sentences = CACHE / "sentences.txt"
+    if asked.data is None:
+        print("## The bundle that ships, on the sentences of examples/ (others need --data FOLDER)\n")
+        rows = (EXAMPLES / "dev.tsv").read_text(encoding="utf-8").splitlines()
+        write(sentences, list(dict.fromkeys(row.split("\t")[0] for row in rows)))
+        shipped(sentences)
+        cold()
+        return
+    data = Data.read(asked.data)
+    given = Given(data, asked.minutes, CACHE)
     write(sentences, data.sources)
     versions = ", ".join(f"{name} {version(name)}" for name in ("onnxruntime", "torch", "numpy"))
     print(f"    python benchmarks/translate.py --data FOLDER --minutes {asked.minutes:g} --repeat {asked.repeat}\n")
@@ -141,7 +150,7 @@ def main() -> None:
                 wrote = (
                     f" {system.pieces / len(data.sources):.1f} symbols a sentence at the end." if system.pieces else ""
                 )
-                print(f"- {name}:{about}{wrote}")
+                print(f"- {name}:{about}{wrote or ''}")
             single(systems["Regard, ONNX Runtime"], "Regard, ONNX Runtime")
             print()
         except Failed as error:

@@ -32,8 +32,8 @@ JOEYNMT_TIMES = re.compile(r"Generation took ([\d.]+)\[sec\]")
 
 
 class System(ABC):
-    """`about` says what it is, for the table's foot; `pieces` how many symbols it wrote the last time, its ends counted,
-    where it tells: what is quick because it writes little is seen there.
+    """`about` says what it is, for the table's foot; `pieces` how many symbols it wrote the last time, where it tells:
+    what is quick because it writes little is seen there.
     """
 
     about: str

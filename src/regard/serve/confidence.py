@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from regard.fault import Fault
+from regard.whole import whole_text
 
 CARD: Final = "confidence"  # the key of a bundle's card
 BINS: Final = 10
@@ -153,7 +154,7 @@ def main(words: Sequence[str]) -> int:
             raise Fault(f"{words[0]}: is no folder; calibrate the folder, then `regard export` makes the zip")
         found = measured(cases(model, words[1]))
         written = json.loads(card.read_text(encoding="utf-8")) | {CARD: found}
-        card.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        whole_text(card, json.dumps(written, ensure_ascii=False, indent=1) + "\n")
     except Fault as fault:
         sys.stderr.write(f"{fault}\n")
         return 2

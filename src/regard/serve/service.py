@@ -23,7 +23,7 @@ from regard.serve.refusal import Refusal, busy, invalid
 from regard.serve.said import Joined, Unit
 from regard.serve.sentences import parts
 from regard.serve.settings import Settings
-from regard.serve.shelf import Kept, Shelf, titled
+from regard.serve.shelf import Shelf, Shelved, titled
 from regard.serve.turn import Turned, Turner, gather
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class Service:
         self.figures.translated(code, goal, len(text))
         return self.shelf.put(made.text.encode(), titled(title, goal))
 
-    def kept(self, name: str) -> Kept:
+    def kept(self, name: str) -> Shelved:
         """GET /download_file/NAME."""
         found = self.shelf.get(name)
         if found is None:

@@ -14,7 +14,7 @@ from regard.serve.settings import Store
 
 @final
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Shelved:
     """A file as it is handed out."""
 
     content: bytes
@@ -28,20 +28,20 @@ class Shelf:
 
     def __init__(self, settings: Store) -> None:
         self._settings: Final = settings
-        self._files: OrderedDict[str, Kept] = OrderedDict()
+        self._files: OrderedDict[str, Shelved] = OrderedDict()
         self._size = 0
 
     def put(self, content: bytes, title: str) -> str:
         """The name it is asked for by."""
         ending = title.rpartition(".")[2]
         name = f"{secrets.token_urlsafe(24)}.{ending}"
-        self._files[name] = Kept(content, title, monotonic() + self._settings.seconds)
+        self._files[name] = Shelved(content, title, monotonic() + self._settings.seconds)
         self._size += len(content)
         while len(self._files) > 1 and self._size > self._settings.bytes:
             self._drop(next(iter(self._files)))
         return name
 
-    def get(self, name: str) -> Kept | None:
+    def get(self, name: str) -> Shelved | None:
         """The file, unless it is over."""
         self.tidy()
         return self._files.get(name)

@@ -8,7 +8,6 @@ rows come, beside its place, and renamed into it when it is whole.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
 import zlib
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from regard.fault import Fault
 from regard.source.batch import Ints
 from regard.source.lines import faults
+from regard.whole import whole
 
 MAGIC: Final = b"\x93regard\n"
 FORMAT: Final = 1
@@ -52,19 +52,12 @@ class Store:
     @staticmethod
     def write(path: Path, rows: Iterable[tuple[Sequence[int], Sequence[int]]], fingerprint: str = "") -> Store:
         """The file is there whole or not at all, whatever happens on the way."""
-        beside = path.with_name(f".{path.name[:100]}.{os.getpid()}")
-        try:
+
+        def fill(beside: Path) -> None:
             with beside.open("w+b") as file:
                 _fill(file, rows, fingerprint.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        except OSError as error:
-            missing = "" if path.parent.is_dir() else f"; there is no folder {path.parent}"
-            raise Fault(f"{path}: cannot be written ({error.strerror or error}{missing})") from None
-        finally:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+
+        whole(path, fill)
         return Store.open(path)
 
     @staticmethod
@@ -87,15 +80,15 @@ class Store:
                 raise _damaged(path, f"it has {size:,} bytes where {expected:,} were written")
             if _digest(file) != _DIGEST.unpack_from(begin, _HEADER.size)[0]:
                 raise _damaged(path, "this is not what was written")
-            whole = np.asarray(np.memmap(file, mode="r"))
-        body = whole[_BEGIN : _BEGIN + width * many]
+            mapped = np.asarray(np.memmap(file, mode="r"))
+        body = mapped[_BEGIN : _BEGIN + width * many]
         ids: Narrow = body.view(np.uint16) if width == 2 else body.view(np.int32)
         tail = _tail(width, many)
-        lengths = whole[tail : tail + 8 * pairs].view(np.int32).reshape(pairs, 2)
+        lengths = mapped[tail : tail + 8 * pairs].view(np.int32).reshape(pairs, 2)
         ends = np.cumsum(lengths.sum(-1, dtype=np.int64))
         first = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[:pairs]
         sides = (np.ascontiguousarray(lengths[:, 0]), np.ascontiguousarray(lengths[:, 1]))
-        return Store(path, whole[tail + 8 * pairs :].tobytes().decode(), sides, ids, first)
+        return Store(path, mapped[tail + 8 * pairs :].tobytes().decode(), sides, ids, first)
 
     def __len__(self) -> int:
         return len(self.first)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import tempfile
 import zipfile
 import zlib
@@ -26,12 +25,13 @@ from regard.config import Recipe
 from regard.engine.name import ENCODE, NOTE, STEP
 from regard.fault import Fault, nearest
 from regard.source.vocabulary.core import Vocabulary
+from regard.whole import whole
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from regard.model import Model
-    from regard.task.packed import Kept
+    from regard.task.packed import Packing
 
 FORMAT: Final = 1
 ABOUT, WEIGHTS = "regard.json", "weights.safetensors"
@@ -82,7 +82,7 @@ class Bundle:
     about: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
 
-    def save(self, folder: Path, kept: Kept = "float32", *, graphs: bool = False) -> None:
+    def save(self, folder: Path, kept: Packing = "float32", *, graphs: bool = False) -> None:
         """Each file is there whole or not at all; regard.json comes last, and without it there is no bundle."""
         from regard.task import packed
 
@@ -241,15 +241,12 @@ def _home(archive: zipfile.ZipFile) -> str:
 
 def zipped(folder: Path, path: Path) -> None:
     """The bundle of that folder as one file."""
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+    archived = io.BytesIO()
+    with zipfile.ZipFile(archived, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in (ABOUT, WEIGHTS, BOTH, SOURCE, TARGET, *GRAPHS):
             if (folder / name).is_file():
                 archive.write(folder / name, name)
-    try:
-        _write(path, whole.getvalue())
-    except OSError as error:
-        raise Fault(f"{path}: cannot be written ({error.strerror or error})") from error
+    _write(path, archived.getvalue())
 
 
 def _read(path: Path) -> bytes:
@@ -260,22 +257,13 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Beside its place, forced to the disk, then renamed into it."""
-    number, beside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(beside).unlink()
-        raise
+    def fill(beside: Path) -> None:
+        beside.write_bytes(content)
+
+    whole(path, fill)
 
 
-def export(made: Bundle | Opened, out: Path, kept: Kept, *, graphs: bool = False) -> None:
+def export(made: Bundle | Opened, out: Path, kept: Packing, *, graphs: bool = False) -> None:
     """Into a folder, or into one file whose name ends in `.zip`."""
     made = made.loaded() if isinstance(made, Opened) else made
     if out.suffix.lower() != ".zip":

@@ -26,7 +26,7 @@ from regard.source.rows import rows
 from regard.source.store import Store
 from regard.source.table import Limits, Pair, References, group, read
 from regard.source.vocabulary import Vocabulary, learn
-from regard.trace.write import whole
+from regard.whole import whole, whole_text
 
 LEARNED_FROM: Final = 2_000_000  # pairs that a vocabulary is learned from, the first ones
 PAIRS, STORE, PREPARED = "pairs.jsonl", "train.store", "prepared.json"
@@ -141,8 +141,8 @@ def prepare(asked: Asked, folder: Path, resume: bool, tell: Tell) -> Corpus:
         "dev": [[pair.source, pair.target, pair.place] for pair in dev],
     }
     for name, vocabulary in ((SOURCE, source), (TARGET, target)):
-        _write(folder / name, vocabulary.to_json())
-    _write(folder / PREPARED, json.dumps(made))
+        whole_text(folder / name, vocabulary.to_json())
+    whole_text(folder / PREPARED, json.dumps(made))
     (folder / PAIRS).unlink()
     return _opened(folder, made)
 
@@ -226,11 +226,3 @@ def _before(path: Path) -> dict[str, Any] | None:
         return made if {"identity", "about", "dev"} <= made.keys() else None
     except (OSError, ValueError, AttributeError):
         return None
-
-
-def _write(path: Path, text: str) -> None:
-    whole(path, lambda beside: _fill(beside, text))
-
-
-def _fill(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ from regard.fault import Fault
 from regard.model import Model, build
 from regard.source.vocabulary.core import Vocabulary
 
-Kept = Literal["float32", "int8"]
+Packing = Literal["float32", "int8"]
 
 
 def built(recipe: Recipe, source: Vocabulary, target: Vocabulary, where: str) -> Model:
@@ -40,7 +40,7 @@ def weights(model: Model) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
 
 
-def packed(model: Model, kept: Kept) -> bytes:
+def packed(model: Model, kept: Packing) -> bytes:
     tensors: dict[str, Tensor] = {}
     for name, tensor in weights(model).items():
         plain = tensor.cpu().float().contiguous()

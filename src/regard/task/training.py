@@ -22,7 +22,6 @@ from regard.task.bundle import ABOUT, Bundle
 from regard.task.corpus import Asked, Corpus, Table, Tell, prepare
 from regard.task.examiner import Examiner
 from regard.task.translator import Translator
-from regard.trace.write import whole
 from regard.train.average import Averaging
 from regard.train.lock import locked
 from regard.train.plan import Plan, Result
@@ -31,6 +30,7 @@ from regard.train.schedule import Budget
 from regard.train.terminal import Terminal
 from regard.train.update import Descent
 from regard.train.watch import Measured, MetricsFile, Place, Report, TensorBoard, Watchers
+from regard.whole import whole_text
 
 RECIPE: Final = "recipe.toml"
 # Lengths and rows are multiples of these, so that there are few shapes: a GPU records each once; a processor compiles
@@ -66,7 +66,7 @@ def train(
         corpus = prepare(
             Asked(table, dev, data, told.dev_pairs, told.seed, strict), _folder(out / "data"), resume, tell
         )
-        kept = Kept(out / RECIPE, recipe)
+        kept = RecipeFile(out / RECIPE, recipe)
         if not any((out / "checkpoints").glob("[0-9]*")):  # else the run has to accept it first
             kept.write()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -97,15 +97,14 @@ def train(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecipeFile:
     """A watcher that writes the recipe into the run's folder, once the run has begun with it."""
 
     path: Path
     recipe: Recipe
 
     def write(self) -> None:
-        text = config.to_toml(self.recipe)
-        whole(self.path, lambda path: _write(path, text))
+        whole_text(self.path, config.to_toml(self.recipe))
 
     def began(self, place: Place) -> None:
         self.write()
@@ -132,10 +131,6 @@ def _folder(path: Path) -> Path:
     except OSError as error:
         raise Fault(f"{path}: cannot be made: {error.strerror}") from error
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _named(device: torch.device) -> str:

@@ -25,7 +25,7 @@ from regard.trace.label import clean
 from regard.trace.page import FAINT, PAGE, SCALE, SCRIPT, STEPS, style
 from regard.trace.terminal import Heatmap
 from regard.trace.typeface import embedded
-from regard.trace.write import whole
+from regard.whole import whole
 
 HEADING: Final = "What was read"
 MEAN: Final = "mean over all heads"

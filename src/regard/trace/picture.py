@@ -20,7 +20,7 @@ from regard.trace.core import Trace
 from regard.trace.label import clean, clipped, columns
 from regard.trace.terminal import Heatmap
 from regard.trace.typeface import families, missing
-from regard.trace.write import whole
+from regard.whole import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

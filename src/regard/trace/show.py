@@ -7,7 +7,7 @@ from typing import Final
 
 from regard.fault import Fault
 from regard.trace.core import Trace
-from regard.trace.write import whole
+from regard.whole import whole
 
 PICTURES: Final = (".png", ".svg", ".pdf")
 KNOWN: Final = (*PICTURES, ".html", ".json")

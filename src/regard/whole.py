@@ -1,4 +1,4 @@
-"""Write: a file is there whole or not at all."""
+"""Whole: a file is there whole or not at all, whatever happens while it is written. It does not know what it holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.fault import Fault
 
 
 def whole(path: str | Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a file beside `path`, of the same ending, then put it in its place in one step."""
+    """Let `write` fill a file beside `path`, of the same ending; it is forced to the disk, then put in its place."""
     path = Path(path)
     place = Path(os.path.realpath(path))  # a link keeps pointing where it did
     if place.is_dir():
@@ -20,6 +20,8 @@ def whole(path: str | Path, write: Callable[[Path], None]) -> None:
     beside = place.with_name(f".{place.stem[:100]}.{os.getpid()}{place.suffix}")
     try:
         write(beside)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
         beside.replace(place)
     except OSError as error:
         missing = "" if place.parent.is_dir() else f"; there is no folder {path.parent}"
@@ -27,3 +29,10 @@ def whole(path: str | Path, write: Callable[[Path], None]) -> None:
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def whole_text(path: str | Path, text: str) -> None:
+    def write(beside: Path) -> None:
+        beside.write_text(text, encoding="utf-8")
+
+    whole(path, write)

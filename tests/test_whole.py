@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from regard.fault import Fault
-from regard.trace.write import whole
+from regard.whole import whole
 
 
 def filled(path: Path) -> None:
