@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,12 @@ SMALL = "--set train.epochs=0 --set train.updates=2 --set model.width=40"
 
 
 def make(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = ["make", "-o", "setup", "reproduce", f"BIN={Path(sys.executable).parent}", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = ["make", "--no-print-directory", "-o", "setup", "reproduce", f"BIN={Path(sys.executable).parent}"]
+    outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}  # these tests are themselves run by make
+    environment = {name: value for name, value in os.environ.items() if name not in outer}
+    return subprocess.run(
+        [*command, *map(str, words)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.slow
