@@ -3,7 +3,9 @@
     python benchmarks/alone.py [TABLE.tsv] [--model en-mr] [--sentences 1000]
 
 Every sentence is translated alone, in batches of several sizes, in the opposite order and in a random one, greedily and
-with the bundle's beam; each column counts the outputs that differ from those given alone. It does not measure quality.
+with the bundle's beam; each column counts the outputs that differ from those given alone. The same by torch and, where
+the bundle has graphs, by ONNX Runtime, whose last column counts the outputs that differ from torch's. It does not
+measure quality.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from regard.source.report import Report
 from regard.source.table import read
 from regard.task import bundle
+from regard.task.engine import Name
 from regard.task.translation import Wish
 from regard.task.translator import Translator
 
@@ -28,8 +31,7 @@ def batched(known: Translator, texts: Sequence[str], wish: Wish, size: int) -> l
     return [each.text for part in parts for each in known.translate(list(part), wish)]
 
 
-def differing(known: Translator, texts: Sequence[str], wish: Wish) -> list[int]:
-    alone = dict(zip(texts, batched(known, texts, wish, 1), strict=True))
+def differing(known: Translator, texts: Sequence[str], wish: Wish, alone: dict[str, str]) -> list[int]:
     mixed = random.Random(1).sample(list(texts), len(texts))
     runs = [(texts, 7), (texts, 80), (texts, len(texts)), (texts[::-1], 80), (mixed, 80)]
     return [
@@ -44,13 +46,21 @@ def main() -> None:
     parser.add_argument("--model", default=bundle.DEFAULT)
     parser.add_argument("--sentences", type=int, default=1000)
     asked = parser.parse_args()
-    known = Translator(bundle.load(asked.model))
+    opened = bundle.opened(asked.model)
     texts = list(dict.fromkeys(pair.source for pair in read(asked.table, None, Report())))[: asked.sentences]
     print(f"{len(texts):,} sentences, {asked.model}\n")
-    print("| search | batches of 7 | of 80 | all at once | of 80, reversed | of 80, mixed |\n|---|---|---|---|---|---|")
-    for beam in (1, known.wish.search.beam):
-        wish = replace(known.wish, search=replace(known.wish.search, beam=beam))
-        print(f"| beam {beam} |", " | ".join(str(count) for count in differing(known, texts, wish)), "|", flush=True)
+    print("| engine | search | batches of 7 | of 80 | all at once | of 80, reversed | of 80, mixed | other than torch's |")
+    print("|---|---|---|---|---|---|---|---|")
+    torchs: dict[int, dict[str, str]] = {}
+    engines: tuple[Name, ...] = ("torch", "onnx") if opened.graphs else ("torch",)
+    for engine in engines:
+        known = Translator(opened, engine=engine)
+        for beam in (1, known.wish.search.beam):
+            wish = replace(known.wish, search=replace(known.wish.search, beam=beam))
+            alone = dict(zip(texts, batched(known, texts, wish, 1), strict=True))
+            first = torchs.setdefault(beam, alone)
+            counts = [*differing(known, texts, wish, alone), sum(first[text] != alone[text] for text in texts)]
+            print(f"| {engine} | beam {beam} |", " | ".join(map(str, counts)), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,7 @@ from regard.config import Recipe
 from regard.model import build
 from regard.source.batch import Pairs
 from regard.source.store import Store
-from regard.source.stream import Batches
-from regard.task import training
+from regard.task import bundle, training
 from regard.task.corpus import Table
 from regard.train import feed
 from regard.train.replay import Replay, lane, shape
@@ -96,9 +95,11 @@ def recipe_of(asked: argparse.Namespace) -> Recipe:
     return config.build(config.override(made, settings), "benchmarks/gpu/real.py")
 
 
-def again(recipe: Recipe, store: Store, multiple: int) -> tuple[float, int]:
+def again(recipe: Recipe, run: Path) -> tuple[float, int]:
     """Target tokens a second where nothing is waited for, and how many batches that took."""
-    made = Batches(store, recipe.train.batch_tokens, recipe.train.seed, multiple=multiple)
+    known = bundle.load(run)
+    store = Store.open(run / "data" / "train.store")
+    made = training.batched(store, (known.source, known.target), recipe, DEVICE)
     batches = [each.to(DEVICE) for each in islice(made.epoch(0, 0), KEPT)]
     sizes = _symbols(recipe)
     model = build(recipe.model, *sizes, recipe.train).to(DEVICE).train()
@@ -148,9 +149,8 @@ def show(asked: argparse.Namespace, recipe: Recipe, run: Path, seen: Seen, whole
     speeds = [row["tokens_per_second"] for row in rows if "tokens_per_second" in row]
     inside = median(speeds[len(speeds) // 3 :])
     made = json.loads((run / "regard.json").read_text(encoding="utf-8"))["provenance"]
-    multiple = training.ON_GPU if DEVICE.type == "cuda" else training.STEADY
     with lane(DEVICE):
-        alone, many = again(recipe, Store.open(run / "data" / "train.store"), multiple)
+        alone, many = again(recipe, run)
         sizes = Sizes(3, 5, 4, 32, 60) if asked.smoke else Sizes(128)
         synthetic = ours(recurrent(sizes), sizes, pairs(sizes), replay=True)
         seconds(synthetic, 5)

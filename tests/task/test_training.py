@@ -11,13 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard import config
 from regard.config import Recipe
 from regard.fault import Fault
+from regard.source.store import Store
 from regard.task import bundle, training
 from regard.task.bundle import ABOUT, WEIGHTS
-from regard.task.corpus import Table
+from regard.task.corpus import STORE, Table
 from regard.task.training import RECIPE, sized, train
 from regard.task.translator import Translator
 
@@ -184,3 +186,23 @@ def test_stopped_or_killed_and_resumed_is_never_stopped(table: Path, tmp_path: P
     lines = (tmp_path / "out" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     measured = [row["update"] for row in map(json.loads, lines) if "dev" in row]
     assert measured == list(range(EVERY, UPDATES + 1, EVERY))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_gpu_sees_few_shapes_unless_pieces_vary(tmp_path: Path, dropout: float) -> None:
+    varying = [f"data.{side}.dropout={dropout}" for side in ("source", "target")]
+    asked = recipe("bahdanau", "train.updates=1", "train.dev_pairs=20", *varying)
+    made = train(Table(str(EXAMPLES / "pairs.tsv")), tmp_path / "run", asked, tell=lambda _: None).bundle
+    store = Store.open(tmp_path / "run" / "data" / STORE)
+    batches = training.batched(store, (made.source, made.target), asked, torch.device("cuda"))
+    epochs = [list(batches.epoch(number)) for number in (0, 1)]
+    shapes = {(each.source.ids.shape, each.target.ids.shape) for epoch in epochs for each in epoch}
+    assert all(rows % training.ON_GPU == 0 for (rows, _), _ in shapes)
+    if dropout:
+        assert len({width for (_, width), _ in shapes}) > 1
+        assert all(width % training.ON_GPU == 0 for _, (_, width) in shapes)
+    else:  # and what is left over at the end of an epoch
+        assert len(shapes) <= training.BOXES + len(epochs)
+        sides = [side for epoch in epochs for each in epoch for side in (each.source, each.target)]
+        padding = 1 - sum(int(side.mask.sum()) for side in sides) / sum(side.ids.numel() for side in sides)
+        assert padding < 0.15

@@ -15,9 +15,8 @@ from torch.autograd.function import once_differentiable
 from typing_extensions import override
 
 from regard.attention import Attention, MultiHead
-from regard.attention.align import Soft
-from regard.attention.scope import Everywhere
 from regard.attention.score.core import Product
+from regard.decode.derived import derivable, dropping
 from regard.layer import compiled
 from regard.layer.recurrent import Carry, Stack
 from regard.layer.scan import narrow
@@ -85,12 +84,8 @@ def feeds(attention: Attention | MultiHead, stack: Stack, memory: Bound, feature
     """Whether `luong` knows these, on a processor, in training, and nobody asks for the weights."""
     own, _ = stack.own
     return (
-        isinstance(attention, Attention)
-        and isinstance(attention.score, Product)
-        and isinstance(attention.scope, Everywhere)
-        and isinstance(attention.align, Soft)
-        and not attention.heard
-        and not (attention.training and attention.drop)
+        derivable(attention, Product)
+        and not dropping(attention)
         and len(stack.layers) == 1
         and torch.is_grad_enabled()
         and features % compiled.LANES == 0

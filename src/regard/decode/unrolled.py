@@ -21,10 +21,9 @@ from torch.autograd.function import once_differentiable
 from typing_extensions import override
 
 from regard.attention import Attention, MultiHead
-from regard.attention.align import Soft
-from regard.attention.scope import Everywhere
 from regard.attention.score import Additive
 from regard.decode import loops
+from regard.decode.derived import derivable, dropping
 from regard.layer import cell as cells
 from regard.layer import compiled
 from regard.layer.recurrent import Stack
@@ -35,12 +34,8 @@ from regard.memory import Bound
 def applies(attention: Attention | MultiHead, stack: Stack, like: Tensor) -> bool:
     """Whether these are what is known here, on a processor, in training, and nobody asks for the weights."""
     return (
-        isinstance(attention, Attention)
-        and isinstance(attention.score, Additive)
-        and isinstance(attention.scope, Everywhere)
-        and isinstance(attention.align, Soft)
-        and not attention.heard
-        and not (attention.training and attention.drop)
+        derivable(attention, Additive)
+        and not dropping(attention)
         and len(stack.layers) == 1
         and like.device.type == "cpu"
         and torch.is_grad_enabled()

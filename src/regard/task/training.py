@@ -16,8 +16,9 @@ from regard import config
 from regard.config import Recipe
 from regard.fault import Fault
 from regard.model import build
+from regard.source.store import Store
 from regard.source.stream import Batches
-from regard.source.vocabulary import Vary
+from regard.source.vocabulary import Vary, Vocabulary
 from regard.task.bundle import ABOUT, Bundle
 from regard.task.corpus import Asked, Corpus, Table, Tell, prepare
 from regard.task.examiner import Examiner
@@ -75,16 +76,7 @@ def train(
     weights = sum(each.numel() for each in model.parameters())
     sizes = f"{len(corpus.train):,} pairs, {len(corpus.source):,} and {len(corpus.target):,} symbols"
     tell(f"{recipe.name or 'the model'}: {sizes}, {weights:,} weights, on {_named(device)}")
-    varies = data.source.dropout > 0 or data.target.dropout > 0
-    batches = Batches(
-        corpus.train,
-        told.batch_tokens,
-        told.seed,
-        source_vary=Vary(corpus.source, data.source.dropout, told.seed),
-        target_vary=Vary(corpus.target, data.target.dropout, told.seed + 1),
-        multiple=ON_GPU if device.type == "cuda" else VARYING if varies else STEADY,
-        most=BOXES if device.type == "cuda" else 0,
-    )
+    batches = batched(corpus.train, (corpus.source, corpus.target), recipe, device)
     made = Bundle(recipe, model, corpus.source, corpus.target)
     examiner = Examiner(made, corpus.dev)
     watcher = Watchers([kept, Terminal(), MetricsFile(out / "metrics.jsonl"), TensorBoard(out / "board")])
@@ -93,6 +85,25 @@ def train(
     done = replace(made, about=_about(recipe, corpus, result, examiner, device), where=str(out))
     done.save(out)
     return Translator(done)
+
+
+def batched(store: Store, vocabularies: tuple[Vocabulary, Vocabulary], recipe: Recipe, device: torch.device) -> Batches:
+    """The batches of a run on that device."""
+    told, data = recipe.train, recipe.data
+    source, target = (
+        Vary.of(vocabulary, side.dropout, told.seed + number)
+        for number, (vocabulary, side) in enumerate(zip(vocabularies, (data.source, data.target), strict=True))
+    )
+    gpu, varies = device.type == "cuda", source is not None or target is not None
+    return Batches(
+        store,
+        told.batch_tokens,
+        told.seed,
+        source_vary=source,
+        target_vary=target,
+        multiple=ON_GPU if gpu else VARYING if varies else STEADY,
+        most=BOXES if gpu else 0,
+    )
 
 
 @final

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 
 from regard.attention import Attention, MultiHead
-from regard.attention.align import Soft
-from regard.attention.scope import Everywhere
 from regard.attention.score import Additive, Concat
 from regard.attention.score.core import Product
+from regard.decode.derived import derivable
 from regard.layer import fused
 from regard.layer.recurrent import Stack
 from regard.layer.scan import narrow
@@ -28,11 +27,7 @@ def applies(attention: Attention | MultiHead, stack: Stack, memory: Bound) -> bo
     """Whether these are what is known here, on a GPU, in training, and nobody asks for the weights."""
     return (
         fused.trains(memory.keys.device, narrow(stack.own[0]))
-        and isinstance(attention, Attention)
-        and isinstance(attention.score, Additive | Concat | Product)
-        and isinstance(attention.scope, Everywhere)
-        and isinstance(attention.align, Soft)
-        and not attention.heard
+        and derivable(attention, Additive, Concat, Product)
         and memory.keys.dim() == 3
         and 0 < memory.keys.shape[1] <= SLOTS
         and stack.own[0].dtype in fused.KINDS

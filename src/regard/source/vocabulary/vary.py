@@ -23,7 +23,7 @@ Hashes = NDArray[np.uint64]
 
 @final
 class Vary:
-    """Of a word or char vocabulary, and with a dropout of 0, every piece stays as it is."""
+    """Of a word or char vocabulary, and with a dropout of 0, every piece stays as it is: then `of` gives None."""
 
     def __init__(self, vocabulary: Vocabulary, dropout: float, seed: int) -> None:
         self.vocabulary: Final = vocabulary
@@ -37,6 +37,11 @@ class Vary:
         self._pool = np.zeros(1024, dtype=np.int64)
         self._filled = 0
         self._met = np.zeros(many, dtype=np.bool_)
+
+    @staticmethod
+    def of(vocabulary: Vocabulary, dropout: float, seed: int) -> Vary | None:
+        made = Vary(vocabulary, dropout, seed)
+        return None if made._cutter is None else made
 
     def variants(self, number: int) -> list[list[int]]:
         """The ways of cutting one piece."""
