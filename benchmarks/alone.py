@@ -49,7 +49,9 @@ def main() -> None:
     opened = bundle.opened(asked.model)
     texts = list(dict.fromkeys(pair.source for pair in read(asked.table, None, Report())))[: asked.sentences]
     print(f"{len(texts):,} sentences, {asked.model}\n")
-    print("| engine | search | batches of 7 | of 80 | all at once | of 80, reversed | of 80, mixed | other than torch's |")
+    print(
+        "| engine | search | batches of 7 | of 80 | all at once | of 80, reversed | of 80, mixed | other than torch's |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     torchs: dict[int, dict[str, str]] = {}
     engines: tuple[Name, ...] = ("torch", "onnx") if opened.graphs else ("torch",)

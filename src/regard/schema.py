@@ -28,6 +28,7 @@ class Within:
         return f"from {self.low:g} up to {'but not ' if self.below else ''}{self.high:g}"
 
 
+WIDEST = 200  # beam: what is wider than that takes minutes a sentence and finds nothing more
 Size: TypeAlias = Annotated[int, Within(1)]
 Count: TypeAlias = Annotated[int, Within(0)]
 Amount: TypeAlias = Annotated[float, Within(0)]
@@ -150,7 +151,7 @@ class Train:
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    beam: Size = 5
+    beam: Annotated[int, Within(1, WIDEST)] = 5
     length: Amount = 1.0  # exponent of the length normalisation
     coverage: Amount = 0.0  # weight of the coverage penalty (Wu 2016, eq. 14)
     no_repeat: Count = 0  # n-grams of this size stand at most once

@@ -64,6 +64,7 @@ def test_the_help_of_a_verb_teaches(verb: str, regard: Regard, monkeypatch: pyte
         (["translate", "--model", "gone", "Go."], "gone: there is no such bundle"),
         (["translate", "--model", "TABLE", "Go."], "neither the folder nor the whole zip"),
         (["translate", "--model", "MODEL", "--best", "2", "Go."], "--json"),
+        (["translate", "--model", "MODEL", "--beam", "100000", "Go."], "200"),
         (["translate", "--model", "MODEL", "--sample", "--temperature", "0", "Go."], "temperature"),
         (["translate", "--model", "MODEL", "--sample", "--top-p", "2", "Go."], "top_p"),
         (["translate", "--model", "MODEL", "--length", "nan", "Go."], "length"),

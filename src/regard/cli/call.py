@@ -10,6 +10,7 @@ import typer
 
 from regard import config
 from regard.fault import Fault
+from regard.schema import WIDEST
 
 if TYPE_CHECKING:
     from regard.task.corpus import Table
@@ -27,7 +28,8 @@ Pairs = Annotated[
 Source = Annotated[str | None, typer.Option("--source", help="With --target: two parallel files instead of PAIRS.")]
 Target = Annotated[str | None, typer.Option("--target", help="The second of two parallel files.")]
 Beam = Annotated[
-    int | None, typer.Option("--beam", min=1, help="Width of the search; 1 is greedy [default: the bundle's].")
+    int | None,
+    typer.Option("--beam", min=1, max=WIDEST, help="Width of the search; 1 is greedy [default: the bundle's]."),
 ]
 
 Engine = Annotated[

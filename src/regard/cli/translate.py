@@ -14,6 +14,7 @@ import typer
 
 from regard.cli.call import SHIPPED, Beam, Engine, Json, Model, load, tell, wished, write
 from regard.fault import Fault
+from regard.schema import WIDEST
 
 if TYPE_CHECKING:
     from regard.task.translation import Translation
@@ -27,7 +28,7 @@ def translate(
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, the lines of stdin.")] = None,
     model: Model = SHIPPED,
     beam: Beam = None,
-    best: Annotated[int, typer.Option(min=1, help="So many translations of each; with --json.")] = 1,
+    best: Annotated[int, typer.Option(min=1, max=WIDEST, help="So many translations of each; with --json.")] = 1,
     length: Annotated[float | None, typer.Option(min=0, help="Exponent of the length normalisation.")] = None,
     coverage: Annotated[float | None, typer.Option(min=0, help="Weight of the coverage penalty.")] = None,
     prefix: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
